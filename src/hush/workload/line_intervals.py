@@ -6,7 +6,7 @@ k is ruled out if noise would have had to move the excess of k down, or that of 
 the level. The interval is from the first to the last bin that is not ruled out. Only the two tests at the true bin can
 cause a miss, each with a probability of at most (1 - level)/2, because the laws are symmetric.
 
-**Means.** Each bin has a value v_i. Their mean over all rows is m if the sum of (v_i - m) times the count of bin i is 0.
+**Means.** Each bin has a value v_i. The mean over all rows is m if the sum of (v_i - m) times the count of bin i is 0.
 That sum is linear too. The interval has all m for which the noisy sum is within its half width.
 """
 
