@@ -72,6 +72,17 @@ def test_one_person_moves_few_cells(per_unit):
             assert (before - after).sum() <= per_unit
 
 
+def test_a_count_without_the_limit_on_rows_is_caught(monkeypatch):
+    """The same check fails where the engine keeps all rows of a person: person 0 has more than one row."""
+    from hush.tables.linear import coding
+
+    monkeypatch.setattr(coding, "keep_rows", lambda rows, keys, column, most, keyed, kept: rows.mutate(w=rows[column]))
+    rows, salt = people(), bytes(range(32))
+    ranges = asked(rows, 1)[1].exact(salt=salt)
+    moved = [asked([row for row in rows if row[0] != person], 1)[1].exact(salt=salt) for person in range(3)]
+    assert max(int((ranges - less).sum()) for less in moved) > 1
+
+
 def test_the_measured_vector_moves_as_the_mechanism_states():
     """Every strategy that a plan may choose: an added person moves the vector within the stated sensitivity."""
     for per_unit in (1, 2):
@@ -105,6 +116,9 @@ def test_an_answer_is_charged_described_and_stated():
     between = ranges.answer(1.0, 0.0, ledger=ledger)
     assert between.range(20, 60).low < between.range(20, 60).high
     assert between.quantile(0.5)[0] in EDGES and between.to_arrow().num_rows == 4
+    low, high = between.quantile_interval(0.5)
+    assert low in EDGES and high in EDGES and low < high
+    assert 0.0 <= between.mean().low <= between.mean().value <= between.mean().high <= 80.0
     along = tree.answer(1.0, 1e-6, ledger=ledger)
     assert along.counts(0).sum() == along.counts().sum() and along.labels[0] == ("north", "south")
     assert len(ledger.entries) == 3 if hasattr(ledger, "entries") else True

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import examples
 from scales import must_cover, must_have_planned_error
 
 import hush
@@ -15,6 +16,7 @@ from hush.workload import Prefixes, Quantiles, Questions, Ranges
 from hush.workload.block_search import best_blocks, gaussian_blocks
 from hush.workload.blocks import BlockStrategy
 from hush.workload.dense import MatrixStrategy, dense_gram, dense_strategy
+from hush.workload.line_intervals import mean_ends, quantile_ends
 from hush.workload.line_strategies import makers
 
 SIGMA2 = 4.224678889326838**2
@@ -57,6 +59,22 @@ def test_never_worse_than_noise_on_each_bin(kind, bins):
     plan = kind(bins).plan(1.0, 1e-6)
     flat = kind(bins).block_norm(1, bins) / kind(bins).questions / (math.cosh(1.0) - 1.0)
     assert plan.mse <= flat * (1.0 + 1e-6)
+
+
+def test_never_worse_than_one_noise_on_each_bin_anywhere():
+    """Sizes, budgets and rows of a person at random: neither Laplace nor Gaussian noise on each bin is better."""
+    numbers = np.random.default_rng(11)
+    for _ in range(examples(12, 200)):
+        kind = (Prefixes, Ranges, Quantiles)[int(numbers.integers(3))]
+        line, rows = kind(int(np.exp(numbers.uniform(0.0, 6.0)))), int(numbers.integers(1, 12))
+        epsilon = float(np.exp(numbers.uniform(-2.0, 2.0)))
+        delta = float(numbers.choice([0.0, 1e-9, 1e-6, 1e-3]))
+        plan = line.plan(epsilon, delta, rows_per_person=rows)
+        mean = line.block_norm(1, line.bins) / line.questions
+        assert plan.mse <= mean / (math.cosh(epsilon / rows) - 1.0) * (1.0 + 1e-6), (line, epsilon, delta, rows)
+        if delta > 0.0:
+            sigma = hush.calibrate(epsilon, delta, hush.Sensitivity(l2=float(rows)), family="gaussian").noise
+            assert plan.mse <= mean * sigma.variance * (1.0 + 1e-6), (line, epsilon, delta, rows)
 
 
 @pytest.mark.parametrize("kind", [Prefixes, Ranges, Quantiles])
@@ -177,6 +195,39 @@ def test_quantiles_of_a_large_table():
     assert np.abs(answer.quantile([0.1, 0.9]) - [9, 89]).max() <= 1
 
 
+def test_intervals_of_quantiles_and_means_cover():
+    """400 releases of 30 bins, with the widths of the plan computed once: three quantiles and the mean of a value."""
+    truth = np.random.default_rng(5).poisson(6, 30)
+    plan, sums = Quantiles(30).plan(1.0, 1e-6), np.cumsum(truth)
+    answers = [plan.answer(truth, ledger=None) for _ in range(400)]
+    for share in (0.1, 0.5, 0.9):
+        rows = [(np.arange(30) <= k) - share for k in range(30)]
+        widths = [plan.strategy.law(row).half_width(0.95) for row in rows]
+        most = math.sqrt(max(plan.strategy.variance_of(row) for row in rows))
+        exact = int(np.argmax(sums >= share * sums[-1]))
+        found = [quantile_ends(answer.estimates, share, widths.__getitem__, most) for answer in answers]
+        must_cover(np.array([first <= exact <= last for first, last in found]), 0.95)
+        assert np.median([last - first for first, last in found]) < 20
+        assert answers[0].quantile_interval(share) == found[0]
+    values = np.arange(30.0)
+    exact = float(values @ truth) / truth.sum()
+    width = plan.strategy.law(values - exact).half_width(0.95)  # the true mean is not ruled out within this width
+    means = [mean_ends(answer.estimates, values, lambda _: width) for answer in answers]
+    must_cover(np.array([low <= exact <= high for _, low, high in means]), 0.95)
+    assert np.median([high - low for _, low, high in means]) < 10.0
+    one = answers[0].mean(values)
+    assert one.low < one.value < one.high
+    assert abs(one.value - float(values @ answers[0].estimates) / answers[0].estimates.sum()) < 1e-9
+
+
+def test_an_empty_line_has_the_widest_interval():
+    answer = Quantiles(30).plan(0.1, 0.0).answer(np.zeros(30, dtype=int), ledger=None)
+    first, last = answer.quantile_interval(0.5)
+    assert last - first >= 20
+    whole = mean_ends(np.full(3, -1.0), np.array([0.0, 1.0, 2.0]), lambda _: 0.0)
+    assert whole == (1.0, 0.0, 2.0)
+
+
 def test_variances_are_listed():
     for line in (Prefixes(30), Ranges(12), Quantiles(30)):
         plan = line.plan(1.0, 1e-6)
@@ -194,6 +245,9 @@ def test_variances_are_listed():
         (lambda: Prefixes(4).plan(1.0, 1e-6).answer([1.0, 2.0, 3.0, 4.0], ledger=None), "whole numbers"),
         (lambda: Prefixes(4).plan(1.0, 1e-6).answer([1, 2, 3, 4], ledger=None).range(3, 2), "start < stop"),
         (lambda: Prefixes(4).plan(1.0, 1e-6).answer([1, 2, 3, 4], ledger=None).total([1.0]), "4 finite numbers"),
+        (lambda: Prefixes(4).plan(1.0, 1e-6).answer([1, 2, 3, 4], ledger=None).mean([1.0]), "4 numbers"),
+        (lambda: Prefixes(4).plan(1.0, 1e-6).answer([1, 2, 3, 4], ledger=None).quantile_interval(2.0), "share"),
+        (lambda: Prefixes(4).plan(1.0, 0.0).answer([1, 2, 3, 4], ledger=None).quantile_interval(level=0.9999), "0.998"),
     ],
 )
 def test_mistakes_get_one_sentence(call, words):

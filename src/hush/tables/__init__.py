@@ -20,6 +20,7 @@ from hush.tables.counts import count, count_units
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.histograms import histogram
 from hush.tables.joining import SideTable, public
+from hush.tables.linear.grid_answer import GridAnswer
 from hush.tables.linear.labelled import RangesAnswer, TablesAnswer
 from hush.tables.linear.table_plan import TableWorkload, TableWorkloadPlan
 from hush.tables.linking import linked
@@ -42,6 +43,7 @@ __all__ = [
     "Answer",
     "ColumnRule",
     "Figure",
+    "GridAnswer",
     "GroupedTable",
     "LimitsPlan",
     "Part",

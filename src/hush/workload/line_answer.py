@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,15 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, probabilities, whole
+from hush.errors import InvalidParameter, must_be_level, probabilities, reals, whole
 from hush.releasing.error_bars import Total
 from hush.releasing.receipt import Receipt
 from hush.workload.consistent import around, non_negative_fit, whole_steps_of
+from hush.workload.line_intervals import mean_ends, quantile_ends
 
 __all__ = ["LineAnswer"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
+
+_MOST_TESTED = 4096  # bins for which an interval of a quantile is computed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +84,33 @@ class LineAnswer:
         found = np.searchsorted(fitted, wanted * max(int(fitted[-1]), 1) - 1e-9)
         found = np.minimum(found, self.workload.bins - 1)
         return int(found) if found.ndim == 0 else found
+
+    def quantile_interval(self, share: float = 0.5, *, level: float = 0.95) -> tuple[int, int]:
+        """The first and the last bin of an interval that contains the bin of this quantile of the rows with at least
+        this probability.
+        """
+        wanted, bins = float(probabilities("share", share)), self.workload.bins
+        outside = 1.0 - must_be_level(level)
+        if bins > _MOST_TESTED or outside < 0.002:
+            raise InvalidParameter(
+                f"an interval of a quantile needs at most {_MOST_TESTED} bins and a level of at most 0.998."
+            )
+
+        def weights(k: int) -> Array:
+            return (np.arange(bins) <= k).astype(np.float64) - wanted
+
+        deviation = math.sqrt(max(self.strategy.variance_of(weights(k)) for k in range(bins)))
+        return quantile_ends(
+            self.estimates, wanted, lambda k: float(self.strategy.law(weights(k)).half_width(level)), deviation
+        )
+
+    def mean(self, values: Any, *, level: float = 0.95) -> Total:
+        """The mean over all rows of a value that is the same for all rows of a bin, with an interval."""
+        given = reals("values", values)
+        if given.shape != (self.workload.bins,):
+            raise InvalidParameter(f"values must be {self.workload.bins} numbers, one for each bin.")
+        must_be_level(level)
+        return Total(*mean_ends(self.estimates, given, lambda w: float(self.strategy.law(w).half_width(level))))
 
     def __repr__(self) -> str:
         return f"LineAnswer: {self.workload!r}; {self.strategy.name}; {self.receipt.guarantee}"

@@ -72,7 +72,8 @@ def _laplace(line: Any, budget: Budget, rows: int, levels: int) -> Strategy:
 def _gaussian(line: Any, budget: Budget, rows: int) -> Strategy:
     if budget.delta == 0.0:
         raise Unsupported("Gaussian noise needs a delta above 0")
-    tried = [gaussian_blocks(line.block_norm, line.bins, ratio) for ratio in _RATIOS]
+    flat = line.bins + 1  # a ratio beyond the line: each bin by itself
+    tried = [gaussian_blocks(line.block_norm, line.bins, ratio) for ratio in (*_RATIOS, flat)]
     sizes, shares, _ = min(tried, key=lambda found: found[2])
     multiples = [math.floor(_SCALE * math.sqrt(share)) for share in shares.tolist()]
     kept = [place for place, multiple in enumerate(multiples) if multiple >= 64]

@@ -135,6 +135,21 @@ class RangesAnswer:
         place = int(self.counts.quantile(share))
         return self.edges[place], self.edges[place + 1]
 
+    def quantile_interval(self, share: float = 0.5, *, level: float = 0.95) -> tuple[float, float]:
+        """Two edges between which this quantile of the rows lies with at least this probability."""
+        first, last = self.counts.quantile_interval(share, level=level)
+        return self.edges[first], self.edges[last + 1]
+
+    def mean(self, *, level: float = 0.95) -> Total:
+        """The mean of the column over the rows between the edges, with an interval.
+
+        Where a row is in its bin is not known: the value has the middle of each bin, and the interval has the left
+        edges at its lower end and the right edges at its upper end.
+        """
+        left, right = np.array(self.edges[:-1], dtype=np.float64), np.array(self.edges[1:], dtype=np.float64)
+        ends = [self.counts.mean(values, level=level) for values in (left, right)]
+        return Total(0.5 * (ends[0].value + ends[1].value), ends[0].low, ends[1].high)
+
     def to_arrow(self) -> Any:
         """A table with a row for each bin: its edges, its count and its cumulative count."""
         counts, cumulative = self.histogram, self.counts.prefixes

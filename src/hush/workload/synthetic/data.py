@@ -67,7 +67,9 @@ class SyntheticReport:
 
     def __str__(self) -> str:
         kept = [one for one in self.tables if one.kept]
-        lines = [f"{len(kept)} of {len(self.tables)} tables are kept; the others follow from kept ones."]
+        lines = [f"{len(kept)} of {len(self.tables)} tables are kept."]
+        if len(kept) < len(self.tables):
+            lines[0] += " The others follow from kept ones."
         lines += [f"{'table':40}  kept  difference       noise      excess"]
         for one in sorted(self.tables, key=lambda one: (one.kept, -one.excess)):
             name = ", ".join(one.names) or "(all rows)"
@@ -134,7 +136,8 @@ class SyntheticRows:
         counts = np.bincount(code, minlength=estimate.size).reshape(estimate.shape)
         off = counts * (max(answer.total, 0) / max(len(self.rows), 1)) - estimate
         noise = math.sqrt(answer.strategy.box_variance(table, dict.fromkeys(table, 1)))
-        kept = any(set(table) <= set(clique) for clique in self.cliques)
+        varied = {i for i in table if answer.workload.sizes[i] > 1}
+        kept = any(varied <= set(clique) for clique in self.cliques)
         return TableFit(names, kept, math.sqrt(float(np.mean(off**2))), noise)
 
     def __repr__(self) -> str:
