@@ -169,6 +169,13 @@ KINDS = {
 }
 
 
+#: How near the attack must come to epsilon = 1 at least. Measured were, as mean +- deviation: 0.79 to 0.86 +- 0.03 for
+#: one column or for bins, 0.73 +- 0.035 for a variance and for shared columns, and in 70 audits each 0.64 +- 0.035 for
+#: several columns and 0.61 +- 0.037 with weights. The bounds are 4.75 deviations below, and a quarter of that more for
+#: the error of the deviations: a false alarm has probability 1e-6.
+NEAR = {"variance": 0.52, "shared columns": 0.52, "several at once": 0.42, "with weights": 0.39}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pure_claim_holds(kind):
     """Laplace noise for epsilon 1 and delta 0: the worst person is worth it nearly all, so that the attack comes near
@@ -178,7 +185,7 @@ def test_a_pure_claim_holds(kind):
     assert made.exact[0] != made.exact[1]
     found = made.audit()
     assert not found.violated, found.why
-    assert found.epsilon_lower > 0.55, found.why  # the attack has teeth: half of this noise would be caught
+    assert found.epsilon_lower > NEAR.get(kind, 0.61), found.why
 
 
 def two_rows(table: tables.Table) -> Query:
@@ -196,7 +203,7 @@ def test_a_histogram_of_several_rows_keeps_its_claim():
 def test_weights_keep_the_claim():
     made = Noisy.of(KINDS["several at once"], 1.0, 0.0, weights={"n": 3.0})
     found = made.audit()
-    assert not found.violated and found.epsilon_lower > 0.35, found.why  # it varies between 0.54 and 0.7
+    assert not found.violated and found.epsilon_lower > NEAR["with weights"], found.why
 
 
 def test_the_best_family_keeps_its_claim():

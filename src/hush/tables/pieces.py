@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hush.tables.bins import in_bin
 from hush.tables.expression import as_int64, ibis
 from hush.tables.measure import Prepared
 from hush.tables.people_piece import PEOPLE, about
@@ -103,9 +104,8 @@ def piece_of_rows(rows: Any, measure: Prepared, slot: Slot, shape: Shape) -> Any
 
 def columns_of_bins(place: Any, count: Any, measure: Prepared, slot: Slot) -> dict[str, Any]:
     """One column per bin: the count where the row's bin is this one, else 0 (also where it is null)."""
-    zero = ibis().literal(0, type="int64")
     start = slot.end - measure.bins
-    return {f"c{start + b}": ibis().ifelse(place == b, count, zero) for b in range(measure.bins)}
+    return {f"c{start + b}": in_bin(place, count, b) for b in range(measure.bins)}
 
 
 def spread(table: Any, columns: dict[str, Any], shape: Shape) -> Any:
