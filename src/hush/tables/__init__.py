@@ -33,6 +33,7 @@ from hush.tables.sample_table import sample
 from hush.tables.sums import sum
 from hush.tables.unit import each_row
 from hush.tables.variances import variance
+from hush.tables.which.query import KeysPlan, KeysQuery
 
 __all__ = [
     "Advice",
@@ -41,6 +42,8 @@ __all__ = [
     "ColumnRule",
     "Figure",
     "GroupedTable",
+    "KeysPlan",
+    "KeysQuery",
     "LimitsPlan",
     "Part",
     "Policy",
