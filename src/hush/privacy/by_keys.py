@@ -28,7 +28,7 @@ from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.failing import Failing, responses
 from hush.privacy.keys import Keys, of_groups
 
-__all__ = ["KeyedCurve", "keyed_pairs", "largest_chance", "noise_if_moved", "noise_of", "quick_delta"]
+__all__ = ["KeyedCurve", "keyed_pairs", "largest_chance", "noise_if_moved", "noise_of", "on_chords", "quick_delta"]
 
 Array = NDArray[np.float64]
 _FEW = 24  # epsilons: more than these are read from chords
@@ -152,13 +152,16 @@ class KeyedCurve(Mirrored):
         return nodes, self._worst(nodes, blocks)
 
     def _on_chords(self, epsilon: Array) -> Array:
-        """The chords at many epsilons; beyond the last point the curve is below its value there."""
-        nodes, values = self._chords
-        right = np.clip(np.searchsorted(nodes, epsilon, side="right"), 1, nodes.size - 1)
-        start, end = nodes[right - 1], nodes[right]
-        inside = np.minimum(epsilon, end)
-        share = np.expm1(inside - start) / np.expm1(end - start)
-        return np.minimum(up(values[right - 1] + (values[right] - values[right - 1]) * share, CLOSED_FORM), 1.0)
+        return on_chords(*self._chords, epsilon)
+
+
+def on_chords(nodes: Array, values: Array, epsilon: Array) -> Array:
+    """The chords of a curve at many epsilons; beyond the last node the curve is below its value there."""
+    right = np.clip(np.searchsorted(nodes, epsilon, side="right"), 1, nodes.size - 1)
+    start, end = nodes[right - 1], nodes[right]
+    inside = np.minimum(epsilon, end)
+    share = np.expm1(inside - start) / np.expm1(end - start)
+    return np.minimum(up(values[right - 1] + (values[right] - values[right - 1]) * share, CLOSED_FORM), 1.0)
 
 
 def _quick(curve: Curve, epsilon: Array) -> Array:

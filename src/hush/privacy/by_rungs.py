@@ -10,6 +10,7 @@ its first one bounds the groups that move. So three compositions are enough for 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, up
-from hush.privacy.by_keys import noise_if_moved
+from hush.privacy.by_keys import noise_if_moved, on_chords
 from hush.privacy.charge import Charge
 from hush.privacy.curve import Mirrored
 from hush.privacy.failing import any_of
@@ -27,6 +28,10 @@ __all__ = ["RungsCurve", "of_rung", "rung_delta", "rungs_of"]
 
 Array = NDArray[np.float64]
 Rung = tuple[int, float, float]
+_FEW = 24  # epsilons: more than these are read from chords
+_NODES = 64  # chords of a curve
+_FLAT = 1e-3  # the chords end where the noise adds less than this share of what keys cost
+_FURTHEST = 512.0  # the largest epsilon of a chord
 
 
 def rungs_of(charge: Charge) -> tuple[Rung, ...]:
@@ -72,4 +77,22 @@ class RungsCurve(Mirrored):
         place = np.asarray(epsilon, dtype=np.float64)
         if end == "lower":
             return np.zeros(place.shape)
-        return np.max([rung_delta(self.charge, rung, place) for rung in rungs_of(self.charge)], axis=0)
+        return on_chords(*self._chords, place) if place.size > _FEW else self._worst(place)
+
+    def _worst(self, epsilon: Array) -> Array:
+        return np.max([rung_delta(self.charge, rung, epsilon) for rung in rungs_of(self.charge)], axis=0)
+
+    @cached_property
+    def _chords(self) -> tuple[Array, Array]:
+        """Points and values of a curve above this one, which is convex in e^epsilon: a maximum of convex curves. They
+        end where the noise adds little to what keys cost.
+        """
+        keys = max(any_of(groups, chance) for groups, _, chance in rungs_of(self.charge))
+        end, before = max(self.spread, 1e-6), 2.0
+        while end < _FURTHEST:
+            here = float(self._worst(np.array(end)))
+            if here <= (1.0 + _FLAT) * keys or before - here <= _FLAT * keys:
+                break
+            end, before = 1.25 * end, here
+        nodes = np.linspace(0.0, end, _NODES + 1)
+        return nodes, self._worst(nodes)

@@ -36,6 +36,7 @@ from hush.tables.top_plan import TopPlan
 from hush.tables.top_query import TopQuery
 from hush.tables.unit import each_row
 from hush.tables.variances import variance
+from hush.tables.which.query import KeysPlan, KeysQuery
 
 __all__ = [
     "Advice",
@@ -45,6 +46,8 @@ __all__ = [
     "Figure",
     "GridAnswer",
     "GroupedTable",
+    "KeysPlan",
+    "KeysQuery",
     "LimitsPlan",
     "Part",
     "Policy",

@@ -38,7 +38,7 @@ _EXPONENTS = (4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 _POINTS = 1200  # points of the noise, about: more of them make compositions slow
 _FINEST = 16  # steps for a person with the most groups
 _GROWTH = 1.12  # of the weights, from rung to rung
-_CAREFUL = 0.985  # the search aims at this share of delta: the estimate is good to about 1 %
+_CAREFUL = (0.985, 0.95, 0.8)  # shares of delta at which the search aims: the estimate is good to about 1 %
 _FEW = 4  # numbers of groups that each have a rung
 _FAR = 1 << 40  # steps
 _SHOWN = 0.9
@@ -72,20 +72,25 @@ class Ladder:
 @lru_cache(maxsize=64)
 def ladder(groups: int, epsilon: float, delta: float) -> Ladder:
     """The ladder for a budget, certified."""
-    aim = _CAREFUL * delta
-    made = [_first(exponent, groups, epsilon, aim) for exponent in _EXPONENTS]
-    best = min((one for one in made if one is not None), key=_size, default=None)
-    if best is None:
-        raise Unsupported("no noise for the question which groups exist is known for this budget and limit.")
-    best = replace(best, rungs=(*_climbed(best, epsilon, aim), *best.rungs))
-    return _certified(best, epsilon, down(delta, SPARE))
+    for aim in (share * delta for share in _CAREFUL):
+        made = [_first(exponent, groups, epsilon, aim) for exponent in _EXPONENTS]
+        best = min((one for one in made if one is not None), key=_size, default=None)
+        if best is not None:
+            best = replace(best, rungs=(*_climbed(best, epsilon, aim), *best.rungs))
+            found = _certified(best, epsilon, down(delta, SPARE))
+            if found is not None:
+                return found
+    raise Unsupported(
+        "no noise for the question which groups exist could be certified for this budget; spend more, or use a smaller "
+        "groups_per_unit."
+    )
 
 
 def _first(exponent: float, groups: int, epsilon: float, aim: float) -> Ladder | None:
     """The least noise of an exponent and its threshold for people with the most groups, by the estimate."""
     sigma = float(np.asarray(gaussian.sigma(epsilon, aim, math.sqrt(groups))))
     about = sigma * math.pi * math.sqrt(exponent) / 2.0  # near 0 the law is Gaussian, of this sigma
-    unit = min(max(1 << round(math.log2(_POINTS / about)), 1), _FINEST)
+    unit = min(1 << max(round(math.log2(_POINTS / about)), 0), _FINEST)
     # a block of an eighth of the groups is bounded by all that move, so noise may take the rest
     share = 1.0 - (-(-groups // 8) - 1) / groups
     low, high = 0.5 * about, 3.0 * about
@@ -157,9 +162,9 @@ def _swapped(fits: Callable[[int, int], bool], weight: int, most: int) -> bool:
     return fits(most, weight)
 
 
-def _certified(made: Ladder, epsilon: float, delta: float) -> Ladder:
-    """The ladder with every rung proved: a weight that is too large becomes smaller, and noise for the last rung
-    larger.
+def _certified(made: Ladder, epsilon: float, delta: float) -> Ladder | None:
+    """The ladder with every rung proved: a weight that is too large becomes smaller. None if the last rung is not
+    proved.
     """
     charge, law = Charge(made.noise, Sensitivity(linf=1.0, l0=1)), law_of(made.noise, 1.0)
 
@@ -169,7 +174,7 @@ def _certified(made: Ladder, epsilon: float, delta: float) -> Ladder:
 
     *others, last = made.rungs
     if not proved(last):
-        raise Unsupported("the noise for the question which groups exist could not be certified for the budget.")
+        return None
     kept: list[Rung] = []
     for most, weight, _ in others:
         tried = ((most, w, above(law, made.threshold - w - 1)) for w in range(weight, made.unit, -1))
