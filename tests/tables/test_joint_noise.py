@@ -15,6 +15,7 @@ import hush
 from hush import tables
 from hush.noise.level_noise import LevelNoise
 from hush.noise.level_sums import joint_half_widths
+from hush.tables.asking import Asking
 from hush.tables.column_draws import named_noise
 from hush.tables.output import Recipe
 
@@ -217,7 +218,7 @@ def test_intervals_of_a_row_hold_together() -> None:
     exact = {name: np.full(rows, 300, dtype=np.int64) for name in made.spent.mechanisms}
     released = noisy_columns(exact, made.spent)
     for together in (False, True):
-        request = made._request(None, "", 0.95, together, print)
+        request = made._request(Asking(None, together=together))
         inside = np.ones(rows, dtype=bool)
         for aggregate in Recipe.of(made.query, made.spent, request.level_of_each).shown:
             truth = float(aggregate.answer(exact)[0])

@@ -16,6 +16,7 @@ from hush import tables
 from hush.cli import main
 from hush.report import statement
 from hush.tables.many_releases import pure_epsilons
+from hush.tables.planned import packed, unpacked
 from hush.tables.query_receipt import bounds_in, plain_bounds
 
 WARDS = ["surgery", "burns", "eyes"]
@@ -110,6 +111,24 @@ def test_private_bounds_are_found_once_and_used_by_every_release() -> None:
     printed: list[Any] = []  # the lines of the statement charge the same plan again
     exec(statement(ledger).lines, {"print": printed.append})
     assert printed == [ledger.spent.epsilon]
+
+
+def test_two_processes_that_find_bounds_at_once_hand_out_one_answer() -> None:
+    """The second process kept its answer first. The first one reads it, with the bounds of the second."""
+    ledger, plan = hush.Ledger(None, epsilon=3.0, delta=1e-6), with_bounds(1)
+    keep, first = ledger.keep_answer, []
+
+    def slow(number: int, content: bytes) -> bytes:
+        ledger.keep_answer = keep  # type: ignore[method-assign]
+        keys, released, receipt = unpacked(content)
+        other = packed(keys, released, receipt | {"bounds_found": {"total": [0.0, 1024.0]}})
+        first.append(receipt["bounds_found"]["total"][1])
+        return keep(number, other)
+
+    ledger.keep_answer = slow  # type: ignore[method-assign]
+    made, again = plan.answer(ledger=ledger), plan.answer(ledger=ledger, release=1)
+    assert made.receipt["bounds_found"] == {"total": [0.0, 1024.0]} and first[0] < 1024.0
+    assert made.to_arrow().equals(again.to_arrow())
 
 
 def test_bounds_are_read_back_from_a_receipt() -> None:

@@ -99,9 +99,10 @@ def _asked(options: argparse.Namespace, plan: Any, ledger: Ledger | None, stream
     with working() as show:
         intervals = {"level": options.level, "together": options.together}
         given = {"ledger": ledger, "label": options.label, **intervals, "progress": show}
+        given |= {"release": options.release, "account": options.account}
         if streamed:
             return plan.write(options.out, **given)
-        return plan.answer(**given, release=options.release, account=options.account)
+        return plan.answer(**given)
 
 
 def _check_files(options: argparse.Namespace, streamed: bool) -> None:

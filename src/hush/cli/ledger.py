@@ -95,7 +95,7 @@ def _releases(files: list[str]) -> list[Any] | None:
             raise InvalidParameter(
                 f"--releases {file} is not a plan; write one with `hush answer ... --plan --json > {file}`."
             ) from failure
-    return found or None
+    return found if files else None
 
 
 def _accounts(texts: list[str]) -> dict[str, tuple[float, float]] | None:
@@ -147,7 +147,7 @@ def _state(file: str, ledger: Ledger) -> list[str]:
         )
     elif cap.releases is not None:
         number = len(cap.releases) - len(ledger.entries)
-        lines.append(f"rule   {len(cap.releases)} listed releases, each once, in any order; {number} are left")
+        lines.append(f"rule   {len(cap.releases)} listed releases, each once, in any order; left: {number}")
     if ledger.mode == "adaptive" and ledger.entries and cap.delta:
         words = "what is spent is for these releases fixed in advance; the guarantee is the whole budget"
         lines.append(f"note   {words}, because they may depend on answers")

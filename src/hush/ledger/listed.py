@@ -1,11 +1,8 @@
 """A list of releases that is fixed when the ledger is made: only these are accepted, each once, in any order.
 
 The noise of all of them is composed when the ledger is made, and the cap must cover the whole list. Which of them is
-made next, and whether all of them are, may depend on earlier answers. Let V(S, L) be delta of the composition of all
-releases in S, at epsilon - L, where L is the loss so far and S is what is left of the list. A release of S with loss l
-satisfies E V(S without it, L + l) <= V(S, L), because the left side is the composition of the release with the rest
-of S. At the end V is at least max(1 - exp(epsilon - L), 0), whose mean is delta. So delta of everything is at most
-that of the whole list, for every order and every choice (docs/maths/budgets.md).
+made next, and whether all of them are, may depend on earlier answers: delta of everything is at most that of the whole
+list. docs/maths/budgets.md has the proof.
 """
 
 from __future__ import annotations
@@ -68,14 +65,13 @@ class Listed(Account):
     rule = "listed"
     #: what was made, by the rule for noise that is fixed in advance; None at the beginning
     made: Account | None = None
+    #: the number of releases of the list, by their charges, that were made
+    counted: Mapping[tuple[Charge, ...], int] = field(default_factory=dict)
 
     @property
     def whole(self) -> Account:
         """The account of the whole list: what it costs if everything is made."""
         return _whole(self.cap)
-
-    #: the number of releases of the list, by their charges, that were made
-    counted: Mapping[tuple[Charge, ...], int] = field(default_factory=dict)
 
     @property
     def open(self) -> tuple[tuple[Charge, ...], ...]:
@@ -114,5 +110,5 @@ def _refused(cap: Cap, entry: Entry, left: int) -> str:
     """Why a release is not accepted, in one sentence."""
     known = entry.charges in (cap.releases or ())
     reason = "of the ledger's list was made before" if known else "is not on the ledger's list"
-    rest = f"the ledger accepts listed releases only, each once, and {left} are left"
+    rest = f"the ledger accepts listed releases only, each once (left: {left})"
     return f"this release {reason}; {rest}. Nothing was spent."

@@ -86,6 +86,7 @@ class Request:
             # what another process kept first is the answer of both
             content = self.asked.ledger.keep_answer(payment.number, packed(keys, released, receipt))
             keys, released, receipt = unpacked(content)
+            settled = self._with_found(bounds_in(receipt))
         return settled._made(keys, released, receipt)
 
     def _kept(self) -> tuple[Any, dict[str, Any], Receipt] | None:
