@@ -69,6 +69,7 @@ def _planned(options: argparse.Namespace) -> Any:
         return planned_top(options, query, delta, _streamed(options))
     hint = "" if options.family else " (--family gaussian is quick)"
     given = {"family": options.family, "limits_share": options.limits_share, "weights": _weights(options)}
+    given["other"] = options.other
     given |= {"times": options.times, "series": options.series}
     if options.times > 1 and not options.ledger and not options.plan:
         raise InvalidParameter("--times needs --ledger, which records the releases that were made.")
