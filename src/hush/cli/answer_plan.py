@@ -27,7 +27,7 @@ def planned(options: argparse.Namespace) -> Any:
         return planned_top(options, query, delta, streamed(options))
     hint = "" if options.family else " (--family gaussian is quick)"
     given = {"family": options.family, "limits_share": options.limits_share, "weights": _weights(options)}
-    given |= {"times": options.times, "series": options.series}
+    given |= {"times": options.times, "series": options.series, "other": options.other}
     if options.times > 1 and not options.ledger and not options.plan:
         raise InvalidParameter("--times needs --ledger, which records the releases that were made.")
     given["keys_for"] = options.keys_for

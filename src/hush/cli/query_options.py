@@ -56,6 +56,8 @@ def _add_groups(groups: Any) -> None:
     most = "how many groups one person may contribute to; further groups of that person are left out; 'private' "
     most += "chooses it with a part of the budget"
     groups.add_argument("--groups-per-unit", type=_limit, metavar="N", help=most)
+    text = "with --keys private: also count the people who are in a group that is not shown, for a tenth of the budget"
+    groups.add_argument("--other", action="store_true", help=text)
     text = "the N largest groups only, the largest first; from listed --keys their names cost less noise than counts "
     text += "of all groups, and need no --groups-per-unit; add --count-units to publish their numbers of people"
     groups.add_argument("--top", type=int, metavar="N", help=text)

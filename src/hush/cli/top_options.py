@@ -21,10 +21,10 @@ def of_largest(asked: Any) -> bool:
 def planned_top(options: argparse.Namespace, query: Any, delta: float, streamed: bool) -> Any:
     """The plan for the largest of listed groups; options that it cannot use are refused."""
     given = [options.total, options.share, options.ratio, options.weight, options.long, options.unlimited]
-    if options.times > 1 or options.plot is not None or streamed or any(given):
+    if options.times > 1 or options.plot is not None or streamed or options.other or any(given):
         raise InvalidParameter(
-            "--top with listed keys takes no --times, --total, --share, --ratio, --weight, --long, --unlimited or "
-            "--plot; leave them out."
+            "--top with listed keys takes no --times, --total, --share, --ratio, --weight, --long, --unlimited, "
+            "--other or --plot; leave them out."
         )
     with working("finding the least noise"):
         return query.plan(options.epsilon, delta, family=options.family)

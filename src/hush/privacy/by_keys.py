@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, SPARE, down, round_up, up
+from hush.numerics.search import first_true
 from hush.privacy.by_box import Pairs
 from hush.privacy.charge import Charge
 from hush.privacy.composed_curve import Composed
@@ -77,24 +78,33 @@ class KeyedCurve(Mirrored):
             worst = np.maximum(worst, up(keys.any_of(last) + noise, CLOSED_FORM))
         return np.minimum(worst, 1.0)
 
-    def worst_at(self, epsilon: float) -> tuple[float, int]:
-        """The largest delta over the number of new groups at one epsilon, and that number. Quick bounds of whole blocks
-        show which numbers can matter; only for these is the noise composed sharply.
+    def worst_at(self, epsilon: float, enough: float = 0.0) -> tuple[float, int]:
+        """The largest delta over the number of new groups at one epsilon, and that number. A quick bound of one number
+        covers those after it, as far as it goes; where it does not, the noise is composed sharply. A bound of at most
+        `enough` is not made sharper.
         """
         keys, place = self._keys, np.array(epsilon)
         # all groups are new, or all move
-        worst = max((up(keys.any_of(keys.groups), CLOSED_FORM), keys.groups), (self._sharp(0, place), 0))
-        blocks = [(1, keys.groups - 1)]
-        while blocks:
-            first, last = blocks.pop()
-            if first > last or float(self._worst(place, [(first, last)])) <= worst[0]:
-                continue
-            if first == last:
-                worst = max(worst, (self._sharp(first, place), first))
-            else:
-                middle = (first + last) // 2
-                blocks += [(middle + 1, last), (first, middle)]
+        worst = max((up(keys.any_of(keys.groups), CLOSED_FORM), keys.groups), (self._sharp(0, place, enough), 0))
+        first = 1
+        while first < keys.groups:
+            noise = float(self._noise(keys.groups - first, place, sharp=False))
+            last = self._last(first, noise, max(worst[0], enough))
+            if last < first:
+                worst, last = max(worst, (self._sharp(first, place, enough), first)), first
+            first = last + 1
         return min(worst[0], 1.0), worst[1]
+
+    def _last(self, first: int, noise: float, most: float) -> int:
+        """The last number of new groups, before all of them, for which the noise of the first number is enough to prove
+        a delta of at most `most`; first - 1 if there is none.
+        """
+        keys = self._keys
+
+        def within(new: int) -> bool:
+            return up(keys.any_of(new) + noise, CLOSED_FORM) <= most
+
+        return first_true(first, keys.groups - 1, lambda new: not within(new)) - 1
 
     def _epsilon_end(self, delta: Array, end: str) -> tuple[Array, Array]:
         flat = np.asarray(delta, dtype=np.float64)
@@ -119,10 +129,14 @@ class KeyedCurve(Mirrored):
                 return epsilon
         return math.inf
 
-    def _sharp(self, new: int, place: Array) -> float:
-        moved = self._keys.groups - new
-        noise = min(float(self._noise(moved, place, sharp=sharp)) for sharp in (True, False))
-        return up(self._keys.any_of(new) + noise, CLOSED_FORM)
+    def _sharp(self, new: int, place: Array, enough: float) -> float:
+        moved, found = self._keys.groups - new, math.inf
+        for sharp in (False, True):
+            noise = float(self._noise(moved, place, sharp=sharp))
+            found = min(found, up(self._keys.any_of(new) + noise, CLOSED_FORM))
+            if found <= enough:
+                break
+        return found
 
     @property
     def atoms(self) -> tuple[float, ...]:
@@ -212,7 +226,7 @@ def largest_chance(charge: Charge, groups: int, epsilon: float, delta: float) ->
     chance = down(-math.expm1(math.log1p(-delta) / groups), CLOSED_FORM)
     while chance > 0.0:
         curve = KeyedCurve(dataclasses.replace(charge, keys=Keys(groups, chance)))
-        found, new = curve.worst_at(epsilon)
+        found, new = curve.worst_at(epsilon, delta)
         if found <= delta:
             return chance
         left = delta - float(curve._noise(groups - new, np.array(epsilon), sharp=True))

@@ -201,6 +201,8 @@ def _paid_beside(receipt: Receipt) -> list[str]:
             f"Groups were found privately: a group is shown if {_what_reaches(receipt)} is at least "
             f"{receipt['threshold']:.6g}. {_key_cost(receipt)}"
         )
+    if "other" in receipt:
+        notes.append("People with a group that is not shown were counted, with a part of the budget.")
     if "bounds_found" in receipt:
         notes.append("Bounds were found privately, with a part of the budget.")
     if "left_out" in receipt:

@@ -201,9 +201,18 @@ class Answer(MadeFromAnswer):
             lines.append(self._nothing)
         if mark:
             lines += wrapped(mark, hang=2)
+        if self._other_line:
+            lines.append(self._other_line)
         if chart:
             lines.append(f"(bars of {self.names[0]}: {LEGEND})")
         return "\n".join(lines)
+
+    @property
+    def _other_line(self) -> str:
+        """The row "other"; empty if it was not asked for."""
+        if self.other is None or self.basis is None:
+            return ""
+        return f"other: {_cell(*self.other)} people are in at least one group that is not shown"
 
     def _row_word(self, count: int) -> str:
         return ("row" if self.long_form else "group") + "s" * (count != 1)
@@ -230,7 +239,7 @@ class Answer(MadeFromAnswer):
             left=left,
             bars=drawn,
             heading=self.names[0] if drawn else "",
-            lines=[line for line in (mark, more) if line],
+            lines=[line for line in (mark, more, self._other_line) if line],
             facts=facts_of(self.receipt),
         )
 

@@ -10,6 +10,8 @@ from hush.tables.description import QueryDescription
 from hush.tables.left_out import left_out
 from hush.tables.many_releases import fitted
 from hush.tables.noise_choice import quick_spending, spending
+from hush.tables.other_row import SHARE as OTHER_SHARE
+from hush.tables.other_row import hidden_people, must_have_hidden_groups
 from hush.tables.private_bounds import SHARE
 
 __all__ = ["divided"]
@@ -18,7 +20,8 @@ __all__ = ["divided"]
 def divided(
     query: QueryDescription, total: tuple[float, float], limits_share: float, times: int, **options: Any
 ) -> tuple[Spending, Shares]:
-    """The noise of the answers, and the parts of the budget for bounds and limits. `options` are those of `spending`.
+    """The noise of the answers, and the parts of the budget for bounds, limits and the row "other". `options` are those
+    of `spending`, and `other`.
 
     One release has the part of epsilon that the others leave. Several releases are composed exactly with them. Private
     bounds are found once, with the first release.
@@ -26,17 +29,20 @@ def divided(
     measured = left_out(query) if limits_share > 0.0 else None
     for_limits = _beside(measured.query, limits_share, total, times) if measured else None
     for_bounds = _beside(query.search, SHARE, total, 1) if query.search else None
+    wanted = must_have_hidden_groups(query, options.pop("other", False))
+    for_other = _beside(hidden_people(query), OTHER_SHARE, total, times) if wanted else None
     shared, family = query.shared, options.pop("family")
     options["units"] = None if query.threshold is None else shared.get(query.threshold, query.threshold)
 
     def calibrated(epsilon: float, delta: float, name: str | None) -> Spending:
         return spending(query.sensitivity, epsilon, delta, family=name, shared=shared, times=times, **options)
 
-    spent = calibrated(*_rest(total, for_limits, for_bounds), family)
+    spent = calibrated(*_rest(total, for_limits, for_bounds, for_other), family)
     if times > 1:
-        others = [part.charge.repeated(each) for part, each in ((for_limits, times), (for_bounds, 1)) if part]
+        beside = ((for_limits, times), (for_other, times), (for_bounds, 1))
+        others = [part.charge.repeated(each) for part, each in beside if part]
         spent = fitted(lambda epsilon, name: calibrated(epsilon, total[1], name), spent, total, others)
-    return spent, Shares(*total, family, for_bounds, for_limits)
+    return spent, Shares(*total, family, for_bounds, for_limits, other=for_other)
 
 
 def _beside(query: QueryDescription, share: float, total: tuple[float, float], times: int) -> Spending:

@@ -150,6 +150,8 @@ class Shares:
     family: str | None = None
     bounds: Spending | None = None
     limits: Spending | None = None
+    #: the part that counts people with a group that is not shown
+    other: Spending | None = None
     #: contribution limits that were found privately before, and their price; None: all limits were declared
     found: Mapping[str, Any] | None = None
 

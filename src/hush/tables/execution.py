@@ -34,6 +34,7 @@ from hush.tables.distributed import write_on_executors
 from hush.tables.engines import engine_of
 from hush.tables.exact_aggregates import Aggregates
 from hush.tables.left_out import LeftOut, left_out
+from hush.tables.other_row import measured
 from hush.tables.output import Recipe, answer_table
 from hush.tables.planned import packed, unpacked
 from hush.tables.private_bounds import bounds_from
@@ -82,6 +83,8 @@ class Request:
         self.asked.progress("drawing noise")
         keys, released = settled._noisy(exact, settled.spent.open(payment, "answers"))
         receipt = settled._receipt(payment, *beside) | {"groups": keys.num_rows}
+        if (spent := self.shares.other) is not None:
+            receipt = receipt | {"other": measured(settled.query, keys, spent, payment, self.asked.level)}
         if self.turn is not None and self.asked.ledger is not None and payment.number is not None:
             # what another process kept first is the answer of both
             content = self.asked.ledger.keep_answer(payment.number, packed(keys, released, receipt))
@@ -150,7 +153,7 @@ class Request:
         """Run everything that can fail without the data, so that it fails before anything is spent."""
         if self.asked.ledger is not None:
             self.asked.ledger.must_protect(self.query.table.fingerprint)
-        for spent in (self.spent, self.shares.bounds, self.shares.limits):
+        for spent in (self.spent, self.shares.bounds, self.shares.limits, self.shares.other):
             for made in spent.sources.values() if spent else ():
                 made.prepare()
         recipe = Recipe.of(self.query, self.spent, self.level_of_each)  # with placeholders for bounds to be found
@@ -174,7 +177,8 @@ class Request:
         return aggregates.whole(batches), (asked, about)
 
     def _pay(self) -> Payment:
-        questions = [spent for spent in (self.spent, self.shares.bounds, self.shares.limits) if spent]
+        shares = self.shares
+        questions = [spent for spent in (self.spent, shares.bounds, shares.limits, shares.other) if spent]
         asked = Budget(self.shares.epsilon, self.shares.delta)
         # the requested pair is the sum of the parts' pairs; their composition on a grid may give a slightly larger one
         parts = tuple(spent.charge for spent in questions)

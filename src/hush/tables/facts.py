@@ -45,6 +45,9 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         facts.append(("intervals", f"{100.0 * receipt['level']:.10g} %{at_once}{_covered(receipt)}"))
     if receipt.get("shared"):
         facts.append(("shared", f"{'; '.join(receipt['shared'])}; their errors are not independent"))
+    if receipt.get("other"):
+        text = "the number of people who are in at least one group that is not shown; the limit on groups has no effect"
+        facts.append(("other", text))
     facts += [("left out", line) for line in left_out_lines(receipt)]
     facts += [("computed", f"from the released numbers: {text}") for text in receipt.get("post_processing", [])]
     scaled = "" if groups is None else f"; {_scaled(receipt)}"

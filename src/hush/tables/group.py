@@ -8,7 +8,7 @@ the data, each with its number of people, so that small groups can be withheld.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -79,11 +79,23 @@ class Grouping:
         Keys are distinct, so a row has at most one of them. Even if an engine found two keys equal, the bound would
         hold, because a person's groups are counted after this step.
         """
+        listed, conditions = self._listed(rows, [f"k{i}" for i in range(len(self.types))])
+        joined = rows.join(listed, conditions)
+        kept = [name for name in rows.columns if not name.startswith("k")]
+        return joined.select(*kept, g0=joined["place"])
+
+    def others(self, rows: Any) -> Any:
+        """The rows of all other groups than those of the list; `rows` has the columns of the grouping."""
+        listed, conditions = self._listed(rows, self.names)
+        return rows.anti_join(listed, conditions)
+
+    def _listed(self, rows: Any, names: Sequence[str]) -> tuple[Any, list[Any]]:
+        """The list as a table, and the conditions under which a row belongs to one of its keys."""
         assert self.keys is not None
         columns: dict[str, tuple[str, list[Any]]] = {"place": ("int64", list(range(len(self.keys))))}
         conditions = []
         for i, kind in enumerate(self.types):
-            values, column = [key[i] for key in self.keys], rows[f"k{i}"]
+            values, column = [key[i] for key in self.keys], rows[names[i]]
             if None in values:
                 columns[f"null{i}"] = ("bool", [value is None for value in values])
                 conditions.append((f"null{i}", column.isnull()))
@@ -91,9 +103,7 @@ class Grouping:
             columns[f"key{i}"] = (kind, [STAND_IN[kind] if value is None else value for value in values])
             conditions.append((f"key{i}", column))
         listed = ibis().memtable(key_table(columns))
-        joined = rows.join(listed, [compared(column) == compared(listed[name]) for name, column in conditions])
-        kept = [name for name in rows.columns if not name.startswith("k")]
-        return joined.select(*kept, g0=joined["place"])
+        return listed, [compared(column) == compared(listed[name]) for name, column in conditions]
 
 
 def ungrouped() -> Grouping:

@@ -83,7 +83,7 @@ def key_rule(charge: Charge, people: ColumnLaw, groups: int, epsilon: float, del
     """
     if isinstance(charge.noise, ForKeys):
         keys = Keys(groups, charge.noise.chance)
-        found, _ = KeyedCurve(replace(charge, keys=keys)).worst_at(epsilon)
+        found, _ = KeyedCurve(replace(charge, keys=keys)).worst_at(epsilon, delta)
         return KeyRule(charge.noise.threshold, keys) if found <= delta else None
     law = law_of(people.noise, people.step)
     one = pure_epsilon(Charge(charge.noise, of_groups(charge.sensitivity, 1, groups)))

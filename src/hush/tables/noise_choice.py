@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, 
 from hush.ledger.account import keeps
 from hush.noise import gaussian as normal
 from hush.noise import laplace
+from hush.noise.for_keys import ForKeys
 from hush.noise.gaussian import Gaussian
 from hush.noise.laplace import Laplace
 from hush.numerics.rounding import CLOSED_FORM, SPARE, down, up
@@ -98,7 +99,7 @@ def spending(
         rule = shown_by_chance(made_once.mechanisms[units], reach.groups, down(for_keys / times, CLOSED_FORM))
         return replace(made_once, rule=rule)
     made = (Spending(budget, share, reach, given, plan, units, twice, keys_for=goal) for plan in asked.with_keys(goal))
-    return _best([one for one in map(_ruled, made) if one.rule is not None], goal, family)
+    return _best(*_with_rules(made, goal), goal, family)
 
 
 @dataclass(frozen=True)
@@ -183,15 +184,53 @@ def _ruled(made: Spending) -> Spending:
     return replace(made, rule=key_rule(made.charge, people, made.reach.groups, made.epsilon, made.delta))
 
 
-def _best(found: list[Spending], goal: str, family: str | None) -> Spending:
+def _with_rules(made: Iterable[Spending], goal: str) -> tuple[list[Spending], list[Spending]]:
+    """The noises with their thresholds, and those that cannot be the best for the goal, without."""
+    found: list[Spending] = []
+    hopeless: list[Spending] = []
+    best = math.inf
+    for one in made:
+        if _least_size(one, goal) > best * (1.0 + _PRICE):
+            hopeless.append(one)
+            continue
+        ruled = _ruled(one)
+        if ruled.rule is not None:
+            found.append(ruled)
+            best = min(best, {"shown": _size, "threshold": _threshold, "variance": _nothing}[goal](ruled))
+    return found, hopeless
+
+
+def _threshold(made: Spending) -> float:
+    return made.threshold or 0.0
+
+
+def _nothing(made: Spending) -> float:
+    """For the least variance no threshold rules a noise out."""
+    return math.inf
+
+
+def _least_size(made: Spending, goal: str) -> float:
+    """A lower bound on the size that is shown, or on the threshold, as if all of delta paid for the keys; 0 for pure
+    noise, whose threshold is quick to find.
+    """
+    assert made.units is not None
+    people = made.mechanisms[made.units]
+    if made.plan.delta == 0.0 or isinstance(people.joint, ForKeys):
+        return 0.0
+    each = -math.expm1(math.log1p(-made.delta) / made.reach.groups)
+    threshold = 1.0 + float(np.asarray(people.noise.isf(each))) - 2.0 * people.step
+    return threshold + (float(np.asarray(people.noise.ppf(0.9))) - people.step if goal == "shown" else 0.0)
+
+
+def _best(found: list[Spending], hopeless: list[Spending], goal: str, family: str | None) -> Spending:
     """The best noise for the goal, with a remark that says so."""
     if not found:
         raise Unsupported(f"no threshold for private keys is proved with {family} noise; leave family out.")
-    losses = {id(made): _loss(made) for made in found}
+    losses = {id(made): _loss(made) for made in [*found, *hopeless]}
     sizes = {id(made): _size(made) for made in found}
-    thresholds = {id(made): made.threshold or 0.0 for made in found}
+    thresholds = {id(made): _threshold(made) for made in found}
     firsts = {"shown": sizes, "threshold": thresholds, "variance": losses}[goal]
-    least = min(firsts.values())
+    least = min(firsts[id(made)] for made in found)
     # further columns may cost a little of the size: their variance falls much faster
     several = goal == "shown" and len(found[0].drawn) > 1
     near = [made for made in found if (firsts[id(made)] - least) / least <= (_PRICE if several else _TIE)]
@@ -200,7 +239,7 @@ def _best(found: list[Spending], goal: str, family: str | None) -> Spending:
     size = math.ceil(sizes[id(best)])
     remark = f"noise and threshold are chosen for {_GOALS[goal]}; a group of {size} is shown with probability 0.9"
     rows: dict[str, RankedNoise] = {}
-    for made in sorted(found, key=lambda one: losses[id(one)]):
+    for made in sorted([*found, *hopeless], key=lambda one: losses[id(one)]):
         rows.setdefault(made.plan.family, RankedNoise(made.plan.family, noise=made.noise, loss=losses[id(made)]))
     return replace(best, plan=replace(best.plan, ranking=tuple(rows.values()), remark=remark))
 

@@ -246,6 +246,7 @@ class Query(Planning, QueryDescription):
         family: str | None = None,
         keys_for: str = "shown",
         limits_share: float = LIMITS_SHARE,
+        other: bool = False,
         hash: str | None = None,
         first: str = "rank",
         times: int = 1,
@@ -256,7 +257,8 @@ class Query(Planning, QueryDescription):
         `weights` makes the error of an aggregate that many times smaller, at the cost of the others. `family` names a
         noise family instead of the best one. `keys_for` states what noise and threshold of private keys are chosen for:
         "shown" (the least group shown with probability 0.9), "variance" or "threshold". `limits_share` of the budget
-        measures what the limits leave out. `hash` and `first` are those of `aggregates`. `times` plans that many
+        measures what the limits leave out. With `other` and private keys, a tenth of it counts the people who are in a
+        group that is not shown (`answer.other`). `hash` and `first` are those of `aggregates`. `times` plans that many
         releases together, such as one for each month; a ledger charges each when it is made. `series` names them.
         """
         many = must_be_series(times, series)
@@ -264,7 +266,7 @@ class Query(Planning, QueryDescription):
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
         total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
         must_be_allowed(self.table.rule, *total)
-        given = {"weights": weights, "family": family, "keys_for": keys_for}
+        given = {"weights": weights, "family": family, "keys_for": keys_for, "other": other}
         if self.open_limits:
             return LimitsPlan.of(self, Budget(*total), many, {**given, "limits_share": share, **options})
         spent, shares = divided(self, total, share, many, **given)

@@ -125,7 +125,7 @@ class QueryPlan(Answerable):
     def _charges(self, *, later: bool = False) -> tuple[Charge, ...]:
         """The charges of the first release, or of each later one: private bounds are found once."""
         shares = self.shares
-        parts = (self.spent, None if later else shares.bounds, shares.limits)
+        parts = (self.spent, None if later else shares.bounds, shares.limits, shares.other)
         return tuple(part.charge for part in parts if part)
 
     def entries(self) -> list[Entry]:
@@ -177,7 +177,8 @@ class QueryPlan(Answerable):
         return self._request(asked).answer()
 
     def written(self, path: str | os.PathLike[str], asked: Asking) -> Receipt:
-        return super().written(path, asked) if self.times > 1 else self._request(asked).write(path)
+        in_memory = self.times > 1 or self.shares.other is not None  # the row "other" needs all keys that are shown
+        return super().written(path, asked) if in_memory else self._request(asked).write(path)
 
     def must_answer(self, asked: Asking) -> None:
         """Check that the engine can run the query. Nothing is spent."""
@@ -263,6 +264,9 @@ class QueryPlan(Answerable):
         if shares.limits is not None:
             part = f"{100.0 * shares.limits.epsilon / shares.epsilon:.2g} % of the budget"
             lines += wrapped(f"{part} measures how much the limits leave out (limits_share=0 switches it off)")
+        if shares.other is not None:
+            part = f"{100.0 * shares.other.epsilon / shares.epsilon:.2g} % of the budget"
+            lines += wrapped(f"{part} counts the people who are in at least one group that is not shown (other=True)")
         if measured_once := shared_in_words(self.query.measures, spent.shared):
             lines += wrapped(f"measured once: {'; '.join(measured_once)}", hang=15)
         if spent.rule is not None:

@@ -22,7 +22,7 @@ def receipt_of(
     query: QueryDescription, spent: Spending, shares: Shares, level: float, charged: Mapping[str, Any] | None
 ) -> Receipt:
     """The receipt of a query. It depends on public facts and released numbers only."""
-    named = (("answers", spent), ("bounds", shares.bounds), ("limits", shares.limits))
+    named = (("answers", spent), ("bounds", shares.bounds), ("limits", shares.limits), ("other", shares.other))
     parts = [(what, part) for what, part in named if part]
     promised = {"unit": query.table.whose.words, "groups_per_unit": spent.reach.groups, **_moves(spent)}
     about = {

@@ -40,6 +40,16 @@ class MadeFromAnswer:
         return bias(self)
 
     @property
+    def other(self) -> Figure | None:
+        """The number of people who are in at least one group that is not shown, with an interval. None if the plan was
+        made without other=True.
+        """
+        found = self.receipt.get("other")
+        if found is None:
+            return None
+        return Figure(*found["people"], found["level"], ("people who are in at least one group that is not shown",))
+
+    @property
     def near_threshold(self) -> NDArray[np.bool_] | None:
         """Which groups are near the threshold of private keys; None where keys are public. Such a group is shown only
         if its noise is high enough, so its numbers are too high on average.
