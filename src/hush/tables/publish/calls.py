@@ -47,7 +47,8 @@ class MadeFromAnswer:
         found = self.receipt.get("other")
         if found is None:
             return None
-        return Figure(*found["people"], found["level"], ("people who are in at least one group that is not shown",))
+        value, low, high = found["people"]
+        return Figure(value, low, high, found["level"], ("people who are in at least one group that is not shown",))
 
     @property
     def near_threshold(self) -> NDArray[np.bool_] | None:
