@@ -137,16 +137,16 @@ MISTAKES = {
         'unit = "patient_id"',
         "unit = 5",
     ),
-    "tables.visits.groups_per_unit: must be a whole number, 1 or greater, got 0": (
+    'tables.visits.groups_per_unit: must be a whole number, 1 or greater, or "private", got 0': (
         "groups_per_unit = 3",
         "groups_per_unit = 0",
     ),
     "tables.visits.groups_per_unit: is 1 where each row is a person": ('unit = "patient_id"', 'unit = "row"'),
-    "tables.visits.rows_per_unit: must be a whole number, 1 or greater, got 2.5": (
+    'tables.visits.rows_per_unit: must be a whole number, 1 or greater, or "private", got 2.5': (
         "rows_per_unit = 2",
         "rows_per_unit = 2.5",
     ),
-    "tables.visits.rows_per_unit: must be a whole number, 1 or greater, got True": (
+    'tables.visits.rows_per_unit: must be a whole number, 1 or greater, or "private", got True': (
         "rows_per_unit = 2",
         "rows_per_unit = true",
     ),
