@@ -32,6 +32,7 @@ FRAME = {
     "learn_page",
     "learn_peers",
     "coverage",
+    "keys",
     "ledgers",
     "workload",
 }  # coverage, ledgers, workload: measurements that are run by hand
