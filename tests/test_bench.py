@@ -33,12 +33,13 @@ FRAME = {
     "learn_peers",
     "coverage",
     "accounting",
+    "keys",
     "ledgers",
     "stream",
     "workload",
     "synthetic",
     "adult",
-}  # accounting, coverage, ledgers, stream, workload, synthetic: measurements that are run by hand; adult: their data
+}  # accounting, coverage, keys, ledgers, stream, workload, synthetic: measurements that are run by hand; adult: their data
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.tables.arrow import plain_numbers
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
 from hush.tables.estimate import half_width, numbers
@@ -49,7 +50,7 @@ class Gate:
 
     def near(self, released: Any) -> NDArray[np.bool_]:
         """Which groups are near the threshold: the noise interval of their number of people reaches below it."""
-        return np.asarray(numbers(released.column(self.column).to_numpy()) - self.half < self.threshold)
+        return np.asarray(numbers(plain_numbers(released.column(self.column))) - self.half < self.threshold)
 
     @property
     def words(self) -> str:

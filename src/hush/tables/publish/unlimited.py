@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported
-from hush.tables.arrow import arrow
+from hush.tables.arrow import arrow, plain_numbers
 from hush.tables.output import whole_numbers
 from hush.tables.publish.basis import Basis, Figure
 
@@ -68,6 +68,6 @@ def _ends(basis: Basis, name: str, form: Any, values: Any, level: float, release
     """The interval of a number of people at a level; of the number that decides which groups are shown, among those."""
     gate = basis.gate
     if gate is not None and gate.column == name and (shown := gate.at(level)) is not None:
-        return shown({name: released.column(name).to_numpy()})
+        return shown({name: plain_numbers(released.column(name))})
     half = basis.width([(basis.layout.weights(form), 1)], form.rounded, level).half
     return values - half, values + half
