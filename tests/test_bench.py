@@ -39,7 +39,7 @@ FRAME = {
     "workload",
     "synthetic",
     "adult",
-}  # accounting, coverage, keys, ledgers, stream, workload, synthetic: measurements that are run by hand; adult: their data
+}  # the last eight: measurements that are run by hand, and their data
 
 
 @pytest.fixture

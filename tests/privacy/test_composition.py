@@ -523,3 +523,13 @@ def test_a_few_nearly_pure_parts_compose_as_sharply_as_one():
         float(both.delta(4.0))
         >= float(hush.curve(three.noise, three.sensitivity).delta_bracket(3.6000001).lower) * 0.01
     )
+
+
+def test_a_tilt_that_favours_rare_losses_is_weakened() -> None:
+    """Bump noise has large losses at its edge, which are very rare. The saddle point jumps to them at some tilt: near it
+    delta was ten thousand times too large.
+    """
+    composed = hush.curve(hush.Bump(6.0, 200.0), hush.Sensitivity(linf=2.0, l0=10))
+    found = composed.delta_bracket(1.0)
+    assert 0.99 * found.upper <= found.lower <= found.upper == pytest.approx(3.8226e-8, rel=1e-3)
+    assert composed.epsilon(1e-6) < 0.7

@@ -159,15 +159,15 @@ class Composed(Curve):
         return np.where(epsilon >= coarse._pure, 0.0, np.minimum(worst, 1.0))
 
     def _upper(self, total: TiltedSum, epsilon: float) -> float:
-        """delta from the tilt that fits, or from a weaker one if such a strong tilt leaves only round-off. Every tilt
-        gives a valid bound.
+        """delta from the law that fits, or from one with a weaker tilt if such a strong tilt leaves only round-off.
+        Every tilt gives a valid bound.
         """
-        tilt = total.tilt_for(epsilon)
+        law = self._law_at(total, epsilon)
         for _ in range(6):
-            found = float(self._law(total, tilt).delta_bracket(epsilon).upper)
-            if found < 1.0 or tilt <= 0.0:
+            found = float(law.delta_bracket(epsilon).upper)
+            if found < 1.0 or law.tilt <= 0.0:
                 break
-            tilt *= math.exp(-0.5)
+            law = self._law(total, law.tilt * math.exp(-0.5))
         return found
 
     def _law(self, total: TiltedSum, tilt: float) -> ComposedLaw:
@@ -181,12 +181,12 @@ class Composed(Curve):
         return made[rung]
 
     def _law_at(self, total: TiltedSum, epsilon: float) -> ComposedLaw:
-        """The law that decides delta at epsilon: its window has to contain epsilon."""
-        return self._weaker(total, total.tilt_for(epsilon), lambda law: epsilon > law.edge)
+        """The law that decides delta at epsilon, with most of its mass near it."""
+        return self._weaker(total, total.tilt_for(epsilon), lambda law: law.reaches(epsilon))
 
     def _weaker(self, total: TiltedSum, tilt: float, fits: Callable[[ComposedLaw], bool]) -> ComposedLaw:
-        """The law under this tilt. A strong tilt may favour rare losses so much that its window lies above the epsilon
-        in question; weaker ones are tried until the law fits.
+        """The law under this tilt. A strong tilt may favour rare losses so much that its mass lies far above the
+        epsilon in question; weaker ones are tried until the law fits.
         """
         law = self._law(total, tilt)
         for _ in range(_WEAKER):
@@ -228,9 +228,7 @@ class Composed(Curve):
         aim = up(delta * self._inflation, SEARCH_AIM) if lower else down(delta / self._inflation, SEARCH_AIM)
         finite = aim - total.infinite
         least = max(finite, 5e-324)
-        law = self._weaker(
-            total, total.tilt_for_delta(delta), lambda law: law.epsilon(least) > law.edge + 4.0 * law.step
-        )
+        law = self._weaker(total, total.tilt_for_delta(delta), lambda law: law.reaches(law.epsilon(least)))
         for _ in range(3):
             settled, guess = partial(self._settles, law, delta, lower=lower), law.epsilon(least)
             found = nudged(settled, guess, first=-1e-13 if lower else 1e-13, growth=4.0, turns=12)

@@ -19,6 +19,7 @@ __all__ = ["ComposedLaw", "Dense", "Spectral"]
 Array = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
 
+_NEAR = 4.0  # deviations below the mean, within which a law decides delta
 _NEGLIGIBLE = 45.0  # e^-45 of the tilted mass is omitted from sums, and added to delta
 
 
@@ -40,10 +41,10 @@ class ComposedLaw:
     deviation: float
     rounding: float
 
-    @property
-    def edge(self) -> float:
-        """The least loss of the window."""
-        return self.first * self.step + self.offset
+    def reaches(self, epsilon: float) -> bool:
+        """Is epsilon in the window, and not far below the mean?"""
+        lattice = epsilon - self.offset
+        return lattice > (self.first + 4) * self.step and lattice > self.mean - _NEAR * self.deviation
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """The tilted sum over losses above epsilon of p e^(-t over)(1 - e^-over), a bound on its error, and that of p
