@@ -526,7 +526,7 @@ def test_a_few_nearly_pure_parts_compose_as_sharply_as_one():
 
 
 def test_a_tilt_that_favours_rare_losses_is_weakened() -> None:
-    """Bump noise has large losses at its edge, which are very rare. The saddle point jumps to them at some tilt: near it
+    """Bump noise has large losses at its edge, which are very rare. The saddle point jumps to them at some tilt. There
     delta was ten thousand times too large.
     """
     composed = hush.curve(hush.Bump(6.0, 200.0), hush.Sensitivity(linf=2.0, l0=10))

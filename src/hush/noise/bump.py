@@ -32,7 +32,6 @@ Wide = NDArray[np.longdouble]
 _ULP = float(np.finfo(np.longdouble).eps)
 _HINT = "write Bump(exponent=8.0, edge=100.0)"
 _EXPONENTS = (6.0, 12.0, 24.0)  # that calibration tries
-_FEW = 16  # epsilons: for more of them, sums are made once
 _LARGEST = 700.0  # an epsilon at which every finite loss of a table is smaller
 _ENOUGH = 0.01  # the least share of P that a difference of sums may be
 
@@ -129,8 +128,6 @@ class Bump(Lattice):
         """The same for the bytes of epsilons."""
         epsilon = np.frombuffer(flat)
         lower = epsilon - self._unsure(epsilon)
-        if lower.size <= _FEW:
-            return super().surplus(self.exceeds(epsilon, shift), lower, shift)
         sure, value = self._by_sums(lower, self.steps_in(shift))
         value[~sure] = super().surplus(self.exceeds(epsilon[~sure], shift), lower[~sure], shift)
         return value

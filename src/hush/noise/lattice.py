@@ -187,11 +187,9 @@ class Lattice(Law):
         epsilon = np.asarray(epsilon, dtype=np.float64)
         loss, mass = self.losses(self.steps_in(shift))
         flat, total = epsilon.ravel(), np.zeros(epsilon.size)
-        rising, chunk = np.argsort(flat), max(1, _TERMS // max(loss.size, 1))
-        with np.errstate(under="ignore"):
+        chunk = max(1, _TERMS // max(loss.size, 1))
+        with np.errstate(under="ignore"):  # the sum of one epsilon must not depend on the others: no point is left out
             for start in range(0, flat.size, chunk):
-                some = rising[start : start + chunk]
-                above = loss > flat[some[0]]  # the other points have no term for any of these epsilons
-                below = np.minimum(flat[some, None] - loss[above], 0.0)
-                total[some] = np.sum(-np.expm1(below) * mass[above], axis=1)
+                below = np.minimum(flat[start : start + chunk, None] - loss, 0.0)
+                total[start : start + chunk] = np.sum(-np.expm1(below) * mass, axis=1)
         return total.reshape(epsilon.shape)
