@@ -16,8 +16,8 @@ from hush.tables.advice.people import ENDS, People, _shares, people_query
 from hush.tables.advice.search import search_of
 
 KEYS = list(range(12))
-#: At this epsilon the noise of the search moves a count of people by 10 with a probability below 1e-9.
-LARGE = 100.0
+#: At this epsilon the noise of the search moves a count of people by 1 with a probability below 1e-9.
+LARGE = 1000.0
 
 
 def visits(groups=(1, 2, 3), rows=2, people=900):
@@ -239,7 +239,7 @@ def test_the_command_line_chooses_limits(tmp_path, capsys):
     file = tmp_path / "visits.parquet"
     visits().to_parquet(file)
     words = ["answer", str(file), "--unit", "person", "--by", "ward", "--keys", "0,1,2,3", "--groups-per-unit"]
-    end = ["--count", "private", "--epsilon", "100", "--delta", "1e-6"]
+    end = ["--count", "private", "--epsilon", "1000", "--delta", "1e-6"]
     assert main([*words, "private", *end]) == 0
     out = capsys.readouterr().out
     assert "found privately" in out and "groups_per_unit 2 and rows_per_unit 2" in " ".join(out.split())
