@@ -89,8 +89,8 @@ def query_of(options: argparse.Namespace) -> Any:
         _must_ask_alone(options, names)
     if options.top is not None and not names:
         raise InvalidParameter("--top asks for the largest groups; add --by and --keys.")
-    keys = keys_of(options, table, names) if names else None
-    if names and names_only(options, keys):
+    keys = keys_of(options, table, names) if options.top is not None else None
+    if keys is not None and names_only(options, keys):
         grouped = table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit)
         return grouped.top(options.top, counts=options.count_units)
     measures = {} if options.which_groups else _measures(options, table)
@@ -100,6 +100,7 @@ def query_of(options: argparse.Namespace) -> Any:
         return table.aggregate(**measures)
     if options.groups_per_unit is None and options.policy is None and not options.each_row:
         raise InvalidParameter("--by needs --groups-per-unit, the number of groups that one person may contribute to.")
+    keys = keys_of(options, table, names) if keys is None else keys
     grouped = table.group_by(*names, keys=keys, groups_per_unit=options.groups_per_unit)
     return grouped.keys() if options.which_groups else grouped.aggregate(**measures)
 
