@@ -35,12 +35,12 @@ class Gate:
 
     @classmethod
     def of(cls, query: QueryDescription, spent: Spending, level: float) -> Gate | None:
-        """The gate of a query; None if its keys are public."""
-        if spent.rule is None or spent.units is None or spent.threshold is None:
+        """The gate of a query; None if its keys are public, or if it publishes no number."""
+        names = [name for measure in query.shown for name in measure.output_names]
+        if spent.rule is None or spent.units is None or spent.threshold is None or not names:
             return None
         ends, law = ends_of_shown(spent, level), spent.mechanisms[spent.units]
         half = half_width(law, level) if ends is None else ends.far
-        names = [name for measure in query.shown for name in measure.output_names]
         marked = query.threshold if query.threshold in names else names[0]
         return cls(spent, spent.units, spent.threshold, str(marked), half, ends)
 
