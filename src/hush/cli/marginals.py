@@ -52,7 +52,7 @@ def _asked(options: argparse.Namespace) -> Any:
 
 
 def _order(text: str) -> int:
-    if not text.isdigit():
+    if not text.isdecimal():
         raise InvalidParameter(f"--order needs whole numbers such as 2 or 1,2, got {text!r}.")
     return int(text)
 

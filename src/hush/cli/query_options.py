@@ -226,7 +226,7 @@ def _limit(text: str) -> Any:
 def _whole(text: str, flag: str) -> Any:
     if text == "private":
         return text
-    if not text.isdigit():
+    if not text.isdecimal():
         raise InvalidParameter(f"--{flag}: {text!r} is not a whole number of rows.")
     return int(text)
 

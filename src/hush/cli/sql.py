@@ -54,13 +54,21 @@ def _sql(options: argparse.Namespace) -> None:
     must_be_format(options.out)
     hint = "" if options.family else " (--family gaussian is quick)"
     with working(f"finding the least noise{hint}"):
-        given = {"family": options.family, "limits_share": options.limits_share, "keys_for": options.keys_for}
-        plan = asked.plan(options.epsilon, delta, **given)
+        plan = asked.plan(options.epsilon, delta, **_given(options, asked))
     if asked.parsed.explain:
         _explained(options, plan)
         return
     warn_of_delta(asked.parsed.options.get("delta", delta))
     _answered(options, plan)
+
+
+def _given(options: argparse.Namespace, asked: Any) -> dict[str, Any]:
+    """The options of the plan. Several tables at once (ROLLUP, CUBE, GROUPING SETS) have noise of their own."""
+    if not asked.several:
+        return {"family": options.family, "limits_share": options.limits_share, "keys_for": options.keys_for}
+    if options.family:
+        raise InvalidParameter("ROLLUP, CUBE and GROUPING SETS choose their own noise; leave --family out.")
+    return {}
 
 
 def _must_have_budget(stated: Any, epsilon: float | None, delta: float | None) -> None:

@@ -28,7 +28,7 @@ def _running(ledger: Ledger, name: str, secret: str | None = None) -> RunningStr
 def _asked(options: argparse.Namespace) -> StreamPlan:
     if (options.horizon is None) == (not options.endless):
         raise InvalidParameter("--horizon N is needed, the number of periods; or --endless if it is not known.")
-    question = int(options.question) if options.question.isdigit() else options.question
+    question = int(options.question) if options.question.isdecimal() else options.question
     return hush.stream(
         horizon=options.horizon,
         question=question,
@@ -89,7 +89,7 @@ def _add(options: argparse.Namespace) -> None:
 def _period(options: argparse.Namespace) -> int | str | None:
     """The number or the name of the period. Days name a period too, so that a day is never added twice."""
     if options.period is not None:
-        return int(options.period) if options.period.isdigit() else str(options.period)
+        return int(options.period) if options.period.isdecimal() else str(options.period)
     return options.on if options.until is None else f"{options.on} to {options.until}"
 
 
@@ -161,7 +161,7 @@ def _list(options: argparse.Namespace, every: list[RunningStream]) -> None:
 
 def _ends(text: str) -> tuple[int, int]:
     first, sign, last = text.partition(":")
-    if not (sign and first.isdigit() and last.isdigit()):
+    if not (sign and first.isdecimal() and last.isdecimal()):
         raise InvalidParameter(f"--window needs first:last, such as 8:14, got {text!r}.")
     return int(first), int(last)
 

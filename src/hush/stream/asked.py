@@ -155,7 +155,8 @@ def stream(
     times, gap = whole("appears", appears, 1, "write appears=12"), whole("apart", apart, 1, "write apart=30")
     if not isinstance(corrections, bool):
         raise InvalidParameter(f"corrections must be True or False, got {corrections!r}.")
-    return Stream(horizon, _window(question, periods), times, gap, corrections)
+    window = _MOST_PERIODS if horizon is None and question == "totals" else _window(question, periods)
+    return Stream(horizon, window, times, gap, corrections)
 
 
 def _window(question: str | int, periods: int) -> int:

@@ -17,7 +17,8 @@ def people_between(
 
     `source` is a file or a frame, as for `hush.tables.table`; `table` is the table of a database. A row belongs to the
     period if its value of `column` is `first`, or from `first` to before `until`: dates as texts like 2026-01-31, or
-    whole numbers. Rows whose unit is null are left out. Use it with `add(people=...)`.
+    whole numbers. Rows whose unit is null, or whose date cannot be read, are left out. Persons are always texts, so that
+    a column with whole numbers in one file and texts in the next names the same people. Use it with `add(people=...)`.
     """
     from hush.tables.source import open_source
 
@@ -25,11 +26,17 @@ def people_between(
     for name in (unit, column):
         if name not in relation.columns:
             raise InvalidParameter(f"the table has no column {name!r}; it has {', '.join(relation.columns)}.")
-    when, numbers = relation[column], relation[column].type().is_integer()
-    start, stop = (None if one is None else _moment(one, numbers) for one in (first, until))
-    when = when if numbers else when.cast("date")
+    when, kind = relation[column], relation[column].type()
+    if not (kind.is_integer() or kind.is_date() or kind.is_timestamp() or kind.is_string()):
+        raise InvalidParameter(f"the column {column!r} must hold dates, texts of dates or whole numbers, not {kind}.")
+    numbers = kind.is_integer()
+    start, stop = _moment(first, numbers), None if until is None else _moment(until, numbers)
+    if stop is not None and not stop > start:
+        raise InvalidParameter(f"until must be after first, got {first!r} and {until!r}.")
+    when = when if numbers else when.try_cast("date")
     chosen = when == start if stop is None else (when >= start) & (when < stop)
-    who = relation[unit] if relation[unit].type().is_integer() else relation[unit].cast("string")
+    # always as text: the type of a column of a file may differ from period to period
+    who = relation[unit].cast("string")
     found = relation.filter(chosen).select(who.name("person")).distinct().to_pyarrow()["person"].to_pylist()
     return [one for one in found if one is not None]
 

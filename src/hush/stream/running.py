@@ -135,6 +135,8 @@ class RunningStream:
 
     def _listed(self, people: Iterable[Any], number: int) -> Input:
         secret, stream = self._opened_secret(), self.plan.stream
+        if isinstance(people, str | bytes) or not isinstance(people, Iterable):
+            raise InvalidParameter("people must be a list of persons, such as ['p1', 'p2'].")
         each = {secret.person(_text(one)) for one in people}
         kept = secret.allowed(sorted(each), number, stream.appears, stream.apart)
         return Input(len(kept), secret.listed(each), kept, tuple(sorted(each)))
@@ -149,7 +151,10 @@ class RunningStream:
         people whose earlier periods another process has changed since they were counted.
         """
         secret, stream = self._opened_secret(), self.plan.stream
-        inputs = secret.inputs()[: len(known)]
+        inputs = secret.inputs()
+        if len(inputs) > len(known) + 1:  # a crash leaves at most one input that is not published
+            raise LedgerError(f"the ledger is an old copy: {secret} holds periods that it does not know.")
+        inputs = inputs[: len(known)]
         macs = [secret.mac(self.name, place, one) for place, one in enumerate(inputs, 1)]
         if macs != [period.mac for period in known]:
             raise LedgerError(f"{secret} does not belong to the published periods: it is an old copy or was changed.")
@@ -168,7 +173,10 @@ def _text(person: Any) -> str:
     value = person.item() if isinstance(person, np.generic) else person
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InvalidParameter(f"a person must be a text or a whole number, got {type(person).__name__}.")
-    return f"{type(value).__name__} {value}"
+    text = f"{type(value).__name__} {value}"
+    if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise InvalidParameter("a person is a text with signs that cannot be encoded; clean the column first.")
+    return text
 
 
 #: Secrets of the streams of ledgers in memory, by the name of the stream.

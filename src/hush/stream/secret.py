@@ -161,7 +161,7 @@ class Secret:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    for statement in ("synchronous = FULL", "fullfsync = ON", "secure_delete = ON", "trusted_schema = OFF"):
+    for statement in ("synchronous = EXTRA", "fullfsync = ON", "secure_delete = ON", "trusted_schema = OFF"):
         connection.execute(f"PRAGMA {statement}")
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hush.errors import InvalidParameter
 
@@ -31,7 +35,25 @@ class WithBlocks:
             )
         if table.relation.op() != table.source.relation.op():
             raise InvalidParameter("choose the block first: write table.in_block(...) before filter, mutate and join.")
+        value = _one_spelling(column, table[column].type(), value)
         return replace(table.filter(table[column] == value), block=(column, str(value)))
+
+
+def _one_spelling(column: str, kind: Any, value: Any) -> Any:
+    """The value of a block in the only form that is accepted for its column. Equal values must have equal names: the
+    ledger keeps a budget for each name.
+    """
+    if kind.is_string() and isinstance(value, str):
+        return value
+    if kind.is_integer() and isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if kind.is_date() and isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    if kind.is_date() and isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return date.fromisoformat(value)
+    forms = "a text, a whole number or a date such as 2025-01-31, like the column"
+    raise InvalidParameter(f"the block of {column!r} must be {forms}, which holds {kind}; got {type(value).__name__}.")
 
 
 def block_of(table: TableDescription, ledger: Ledger | None) -> str:

@@ -71,6 +71,11 @@ class Statement:
         """The same question as the Python interface asks it."""
         return self.question.query
 
+    @property
+    def several(self) -> bool:
+        """Does the statement ask for several tables at once?"""
+        return isinstance(self.question, SetsQuestion)
+
     def plan(self, epsilon: float | None = None, delta: float | None = None, **options: Any) -> Any:
         """The noise and the errors to expect; nothing is spent. `options` are those of `Query.plan`."""
         spent = [self._budget(name, given) for name, given in (("epsilon", epsilon), ("delta", delta))]
