@@ -146,7 +146,7 @@ def test_a_charge_stands(capsys, monkeypatch, tmp_path):
         (False, "released."),
         (True, f"released, but the ledger {book} was charged, and the charge remains."),
     ):
-        monkeypatch.setattr(answer, "_planned", stopped(charge))
+        monkeypatch.setattr(answer, "planned", stopped(charge))
         assert main(asked) == 130
         assert capsys.readouterr().err.splitlines()[-1] == f"hush: stopped; nothing was {said}"
 

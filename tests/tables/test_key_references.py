@@ -18,8 +18,8 @@ from hush.privacy.curve import PureBound
 from hush.privacy.gaussian import sigma
 from hush.tables.column_law import ColumnLaw
 from hush.tables.contribution import Part, Reach
-from hush.tables.key_noise import least_bump
 from hush.tables.key_rule import KeyRule, key_rule, shown_by_chance
+from hush.tables.key_shapes import BumpShape, least
 from hush.tables.noise_choice import spending
 
 DELTA, NEAR = 1e-6, 0.02
@@ -80,7 +80,7 @@ def gaussian_delta(args: Any) -> float:
 def bump_threshold(args: Any) -> float:
     where = cell(args["cell"])
     groups = int(where["l0"])
-    law = least_bump(float(args["beta"]), where["eps"], DELTA * (1.0 - 2e-9), groups)
+    law = least(BumpShape(float(args["beta"]), groups), where["eps"], DELTA * (1.0 - 2e-9))
     charge = hush.Charge(law, hush.Sensitivity(linf=1.0, l0=groups))
     rule = key_rule(charge, ColumnLaw(law, 1.0), groups, where["eps"], DELTA)
     assert rule is not None

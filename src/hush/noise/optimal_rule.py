@@ -261,13 +261,13 @@ def _tail(law: RuleMarginal) -> Tail:
 
 
 FAMILY = Family(
-    "optimal_rule", OptimalRule, paper="this project", cites=("desfontaines2022", "hush"), ranked=False, pure=False
+    "optimal_rule", OptimalRule, paper="Desfontaines et al. 2022", cites=("desfontaines2022",), ranked=False, pure=False
 )
 MARGINAL = Family(
     "rule_marginal",
     RuleMarginal,
-    paper="this project",
-    cites=("desfontaines2022", "hush"),
+    paper="Desfontaines et al. 2022",
+    cites=("desfontaines2022",),
     ranked=False,
     public=False,
     tail=_tail,

@@ -31,7 +31,7 @@ Spectrum = NDArray[np.complex128]
 Parts = tuple[tuple[LossDistribution, int], ...]
 
 _NORMAL = 7.0  # deviations that the window of a nearly normal sum extends to either side
-_BEYOND = 1e-12  # the share of the tilted mass beyond the window of a sum with longer tails
+_BEYOND = 5e-13  # the share of the tilted mass beyond the window of a sum with longer tails
 _TURNS = 60  # of the search for a window of a sum with longer tails
 _WRAPPED = 1e-10  # the share of the tilted mass that may wrap around, and is then added to delta
 _FAINT = 1e-16  # smaller frequencies are omitted, and added to delta

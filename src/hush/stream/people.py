@@ -17,7 +17,7 @@ def people_between(
 
     `source` is a file or a frame, as for `hush.tables.table`; `table` is the table of a database. A row belongs to the
     period if its value of `column` is `first`, or from `first` to before `until`: dates as texts like 2026-01-31, or
-    whole numbers. Rows whose unit is null, or whose date cannot be read, are left out. Persons are always texts, so that
+    whole numbers. Rows whose unit is null or whose date cannot be read are left out. Persons are always texts, so that
     a column with whole numbers in one file and texts in the next names the same people. Use it with `add(people=...)`.
     """
     from hush.tables.source import open_source
