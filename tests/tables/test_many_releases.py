@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -162,3 +163,18 @@ def test_the_command_line_writes_releases_to_a_file(tmp_path: Path, capsys: pyte
     assert main(words) == 0 and main(words) == 0
     assert [entry.turn.release for entry in hush.Ledger(ledger).entries if entry.turn] == [1, 2]
     assert pyarrow.parquet.read_table(out).num_rows == 3
+
+
+def test_a_kept_release_is_not_shown_with_other_noise() -> None:
+    """Its intervals would be those of the new plan, not of the noise that was drawn."""
+    rows = pd.DataFrame({"person": range(200), "a": 1.0})
+    query = tables.table(rows, unit="person", population="x").aggregate(
+        n=tables.count_units(), s=tables.sum("a", low=0, high=10)
+    )
+    ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6)
+    options: dict[str, Any] = {"times": 12, "family": "gaussian"}
+    first = query.plan(1.0, 1e-6, weights={"s": 20.0}, **options).answer(ledger=ledger, release=1)
+    with pytest.raises(hush.InvalidParameter, match="made with other noise"):
+        query.plan(1.0, 1e-6, weights={"n": 20.0}, **options).answer(ledger=ledger, release=1)
+    again = query.plan(1.0, 1e-6, weights={"s": 20.0}, **options).answer(ledger=ledger, release=1)
+    assert again["n"].tolist() == first["n"].tolist() and len(ledger.entries) == 1

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import NotCertified
+from hush.errors import InvalidParameter, NotCertified
 from hush.ledger.account import keeps
 from hush.ledger.payment import Draws, Payment, pay
 from hush.ledger.series import Turn
@@ -97,6 +97,10 @@ class Request:
         if self.turn is None or self.asked.ledger is None:
             return None
         known = self.asked.ledger.kept_answer(self.turn.series, self.turn.release)
+        if known is not None and self.spent.charge not in known[0].charges:
+            raise InvalidParameter(
+                f"release {self.turn.release} was made with other noise; ask with the options it was made with."
+            )
         return None if known is None else unpacked(known[1])
 
     def _made(self, keys: Any, released: Mapping[str, Any], receipt: Receipt) -> Answer:
