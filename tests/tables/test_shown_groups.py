@@ -110,3 +110,16 @@ def test_a_listed_group_has_no_mark(answer) -> None:
     made = listed.answer(1.0, 0.0, ledger=None)
     assert made.near_threshold is None and "*" not in made.text().replace("(bars", "")
     assert isinstance(answer, hush.tables.Answer)
+
+
+def test_every_name_of_the_number_of_people_has_the_same_interval() -> None:
+    """A count with one row a person is the number of people: one noisy column, whichever name comes first."""
+    rows = pa.table({"u": list(range(60)), "g": ["a"] * 60})
+    opened = tables.table(rows, unit="u").group_by("g", keys="private", groups_per_unit=1)
+    for given in (
+        {"n": tables.count_units(), "c": tables.count(rows_per_unit=1)},
+        {"c": tables.count(rows_per_unit=1), "n": tables.count_units()},
+    ):
+        shown = opened.aggregate(**given).plan(1.0, 1e-6, family="gaussian").answer(ledger=None)
+        for end in ("", "_low", "_high"):
+            assert shown[f"n{end}"].tolist() == shown[f"c{end}"].tolist()

@@ -110,6 +110,9 @@ def _must_ask_alone(options: argparse.Namespace, names: list[str]) -> None:
     numbers = ("count_units", "sum", "mean", "variance", "histogram", "quantile")
     if options.count is not None or any(getattr(options, name) for name in numbers):
         raise InvalidParameter("--which-groups publishes no number; leave the aggregates out, or leave it out.")
+    others = [name for name in ("other", "top", "total", "share", "ratio", "unlimited") if getattr(options, name)]
+    if others:
+        raise InvalidParameter(f"--which-groups does not go with --{others[0]}; leave one of them out.")
     if not names or options.keys != ["private"]:
         raise InvalidParameter("--which-groups finds groups in the data; add --by COLUMNS --keys private.")
 

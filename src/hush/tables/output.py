@@ -61,15 +61,17 @@ class Recipe:
     @classmethod
     def of(cls, query: QueryDescription, spent: Spending, level: float) -> Recipe:
         """The recipe for a query's answers with intervals at this level. The number of people that decides which groups
-        are shown has intervals that hold among the groups that are shown.
+        are shown has intervals that hold among the groups that are shown, under every name that it has.
         """
-        people, shown = query.threshold, ends_of_shown(spent, level)
+        shown = ends_of_shown(spent, level)
+        people = [m.name for m in query.shown if spent.shared.get(m.name, m.name) == query.threshold]
         return cls(
             tuple(
                 ShownAggregate(
                     m.output_names,
                     m.answer,
-                    (shown if m.name == people else None) or m.answer.ends(spent.mechanisms, level),
+                    (shown if people in (m.name, spent.shared.get(m.name)) else None)
+                    or m.answer.ends(spent.mechanisms, level),
                     m.name in query.unknown,
                     all(form.whole for form in linear_forms(m.answer) or (_NOT_LINEAR,)),
                 )
