@@ -57,6 +57,7 @@ class Boxes:
     `Questions(...)` for n ordered bins, or a number of values, each of which is asked by itself. A question of the
     workload is a product of one question about each column.
 
+    >>> from hush.workload import Ranges
     >>> round(Boxes({"age": Ranges(16), "sex": 2}).plan(1.0, 1e-6).mse, 2)
     11.05
     """
