@@ -455,3 +455,15 @@ def test_a_refusal_for_extra_delta_says_so() -> None:
         ledger.spend(SMALL, extra_delta=2e-7)
     with pytest.raises(BudgetExceeded, match="costs no finite epsilon"):
         Ledger(None, epsilon=1.0, delta=0.0).spend(SMALL)
+
+
+def test_every_entry_states_the_version_that_wrote_it(tmp_path: Path) -> None:
+    """A mistake in one version concerns the entries that this version wrote; so they can be found."""
+    path = tmp_path / "one.ledger"
+    with hush.Ledger(path, epsilon=1.0, delta=1e-6) as ledger:
+        ledger.spend((hush.Laplace(100.0), 1.0))
+    with hush.Ledger(path) as again:
+        (entry,) = again.entries
+        again.verify()
+    assert entry.made_by == hush.__version__
+    assert hush.report.statement(path).facts["entries"][0]["hush"] == hush.__version__

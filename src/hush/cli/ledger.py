@@ -35,7 +35,8 @@ def _row(entry: Entry) -> dict[str, Any]:
         for one in entry.charges
     ]
     row: dict[str, Any] = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}
-    return row | {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}
+    row |= {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}
+    return row | {"hush": entry.made_by}
 
 
 def _mechanism(entry: Entry) -> str:

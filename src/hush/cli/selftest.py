@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from hush.calibration import kept
 from hush.cli import known_answers
 from hush.cli.requirements import Requirement, declared
 from hush.errors import HushError, NotCertified
+from hush.noise import plugins
 from hush.noise.catalogue import families
 from hush.sampling.entropy import SecureEntropy
 
@@ -52,6 +53,10 @@ def checks(*, spark: bool = False, folder: str | None = None) -> Iterator[Check]
     yield Check("versions", "python", "ok", f"{sys.version.split()[0]} ({sys.executable})")
     yield Check("versions", "hush", "ok", f"{hush.__version__} ({Path(hush.__file__).parent})")
     yield from map(_package, declared())
+    for group in (plugins.FAMILIES, plugins.ENGINES):
+        for name, package in plugins.names(group).items():
+            found = _tried(group, name, partial(_plugin, group, name), f"reinstall or uninstall {package}")
+            yield replace(found, detail=f"{package}; {found.detail}")
     yield _duckdb()
     yield _spark(start=spark)
     yield _tried("entropy", "AES-256", known_answers.aes_vectors, f"reinstall cryptography; {_STOP}")
@@ -91,6 +96,12 @@ def _package(needed: Requirement) -> Check:
     if not needed.accepts(found):
         return Check(area, needed.name, state, f"{found}, but hush needs {needed.wanted}", command)
     return Check(area, needed.name, "ok", found)
+
+
+def _plugin(group: str, name: str) -> str:
+    """Import a plug-in; it is not registered."""
+    plugins.plugin(group, name)
+    return "it can be imported"
 
 
 def _duckdb() -> Check:

@@ -10,15 +10,27 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, reject
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge, charges
 
-__all__ = ["Cap", "Entry", "as_entry", "chained", "entry_from_text", "entry_text", "moment", "printable", "text_of"]
+__all__ = [
+    "Cap",
+    "Entry",
+    "as_entry",
+    "chained",
+    "entry_from_text",
+    "entry_text",
+    "hush_version",
+    "moment",
+    "printable",
+    "text_of",
+]
 
 #: Characters. A label is one line of a receipt, not a place to store data.
 LONGEST_TEXT = 1000
@@ -87,6 +99,8 @@ class Entry:
     account: str = ""
     #: The block of time that the release is about; empty for all of them.
     block: str = ""
+    #: The version of hush that wrote the entry; empty in ledgers of older versions.
+    made_by: str = field(default="", compare=False)
 
     @property
     def planned(self) -> list[Entry]:
@@ -152,7 +166,7 @@ def as_entry(
     for charge in rows:
         charge.to_plain()  # raises if the charge cannot be stored
     made = Entry(0, "", text_of("label", label), rows, extra_delta=extra, turn=turn)
-    made = replace(made, account=text_of("account", account), block=text_of("block", block))
+    made = replace(made, account=text_of("account", account), block=text_of("block", block), made_by=hush_version())
     return made if claimed is None else replace(made, epsilon=claimed.epsilon, delta=claimed.delta)
 
 
@@ -161,6 +175,10 @@ def as_entry(
 
 def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _names(entry: Entry) -> tuple[tuple[str, str], ...]:
+    return ("account", entry.account), ("block", entry.block), ("hush", entry.made_by)
 
 
 def entry_text(entry: Entry) -> str:
@@ -173,7 +191,7 @@ def entry_text(entry: Entry) -> str:
         values |= {"epsilon": entry.epsilon, "delta": entry.delta}
     if entry.turn is not None:
         values |= {"turn": entry.turn.to_plain()}
-    values |= {name: text for name, text in (("account", entry.account), ("block", entry.block)) if text}
+    values |= {name: text for name, text in _names(entry) if text}
     try:
         text = _json(values)
         same = entry_from_text(text, entry.number, entry.time, entry.label) == entry
@@ -195,8 +213,16 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
         raise InvalidParameter("the numbers of an entry must be finite.")
     turn = None if values.get("turn") is None else Turn.from_plain(values["turn"])
     made = Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn)
-    named = {name: text_of(name, values.get(name, "")) for name in ("account", "block")}
-    return replace(made, account=named["account"], block=named["block"])
+    named = {name: text_of(name, values.get(name, "")) for name in ("account", "block", "hush")}
+    return replace(made, account=named["account"], block=named["block"], made_by=named["hush"])
+
+
+@cache
+def hush_version() -> str:
+    """The version of hush, from its metadata; reading them takes a millisecond, so it happens once."""
+    from importlib.metadata import version
+
+    return version("hush")
 
 
 def moment() -> str:

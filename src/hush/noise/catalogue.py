@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, overload
+from typing import Any
 
 from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of
 from hush.noise import (
@@ -34,6 +34,7 @@ from hush.noise import (
     optimal_rule,
     osgt,
     plateau,
+    plugins,
     polya_difference,
     scaled,
     skellam,
@@ -44,7 +45,7 @@ from hush.noise import (
     truncated_laplace,
 )
 from hush.noise.contract import Noise
-from hush.noise.family import Family, Shape
+from hush.noise.family import Family, FamilyList, Shape
 
 __all__ = [
     "DIVISIBLE",
@@ -192,8 +193,25 @@ def family(name: str) -> Family:
     >>> family("osgt").parameters
     ('m', 'sigma')
     """
-    one_of("noise", name, (row.name for row in families()))
-    return next(row for row in families() if row.name == name)
+    row = _named(name)
+    if row is None:
+        one_of("noise", name, (known.name for known in families()))
+        raise UnknownFamily(f"the noise family {name!r:.60} is not known here.")
+    return row
+
+
+def _named(name: Any) -> Family | None:
+    """Return the family of this name, of this process or of an installed plug-in; None if there is none."""
+    row = next((row for row in families() if row.name == name), None)
+    if row is not None or not isinstance(name, str):
+        return row
+    found = plugins.plugin(plugins.FAMILIES, name)
+    if found is None:
+        return None
+    row = register(found)
+    if row.name != name:
+        raise InvalidParameter(f"the plug-in for {name!r} registers the family {row.name!r}; the two names must agree.")
+    return row
 
 
 def family_of(noise: Noise | type) -> Family | None:
@@ -242,7 +260,7 @@ def from_plain_values(values: Mapping[str, Any]) -> Any:
     Laplace(scale=2.0)
     """
     name = values.get("family", "")
-    row = next((row for row in families() if row.name == name), None)
+    row = _named(name)
     if row is None:
         raise UnknownFamily(
             f"the noise family {name!r:.60} is not known here; import its module and call hush.register, "
@@ -262,31 +280,9 @@ def from_plain_values(values: Mapping[str, Any]) -> Any:
     return row.type(**{name: from_plain_values(v) if isinstance(v, Mapping) else v for name, v in given.items()})
 
 
-class _Live(Sequence[Family]):
-    """The families that satisfy a condition. The list is read again at every use, so it includes new registrations."""
-
-    def __init__(self, test: Callable[[Family], bool]) -> None:
-        self._test = test
-
-    def _rows(self) -> tuple[Family, ...]:
-        return tuple(row for row in families() if self._test(row))
-
-    def __len__(self) -> int:
-        return len(self._rows())
-
-    @overload
-    def __getitem__(self, index: int) -> Family: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Family]: ...
-
-    def __getitem__(self, index: int | slice) -> Family | Sequence[Family]:
-        return self._rows()[index]
-
-
 #: All families; the same as `families()`, as a sequence.
-EVERY: Sequence[Family] = _Live(lambda row: True)
+EVERY: Sequence[Family] = FamilyList(families)
 #: The laws of sums and shares of noise (see hush.federated).
-DIVISIBLE: Sequence[Family] = _Live(lambda row: row.divisible)
+DIVISIBLE: Sequence[Family] = FamilyList(lambda: tuple(row for row in families() if row.divisible))
 #: All families except those of `DIVISIBLE`.
-FAMILIES: Sequence[Family] = _Live(lambda row: not row.divisible)
+FAMILIES: Sequence[Family] = FamilyList(lambda: tuple(row for row in families() if not row.divisible))

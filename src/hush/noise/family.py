@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from hush.noise.contract import Law, Noise
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail
 
-__all__ = ["Counts", "Family", "Reference", "Shape", "Short", "TwoUniforms"]
+__all__ = ["Counts", "Family", "FamilyList", "Reference", "Shape", "Short", "TwoUniforms"]
 
 
 @dataclass(frozen=True)
@@ -221,3 +221,22 @@ def _check_class(kind: Any) -> None:
             f"{kind.__name__} must be frozen, so that a noise cannot change after it was charged to a ledger; "
             "write @dataclass(frozen=True)."
         )
+
+
+class FamilyList(Sequence[Family]):
+    """A list of families that is read again at every use, so that it includes new registrations."""
+
+    def __init__(self, rows: Callable[[], tuple[Family, ...]]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows())
+
+    @overload
+    def __getitem__(self, index: int) -> Family: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Family]: ...
+
+    def __getitem__(self, index: int | slice) -> Family | Sequence[Family]:
+        return self._rows()[index]

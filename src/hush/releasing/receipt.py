@@ -16,29 +16,21 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Self
 
 from hush.errors import HushError, InvalidParameter
+from hush.ledger.entry import hush_version
 from hush.noise.catalogue import from_plain_values
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["KINDS", "SCHEMA", "Receipt", "hush_version"]
+__all__ = ["KINDS", "SCHEMA", "Receipt"]
 
 SCHEMA = 2
 KINDS = ("release", "answer", "private fit", "private search", "workload", "stream")
 _NOT_ONE = (
     "this is not a receipt of hush; use release.receipt, answer.receipt or model.receipt_, or the JSON of one of them."
 )
-
-
-@cache
-def hush_version() -> str:
-    """The version of hush, from its metadata; reading them takes a millisecond, so it happens once."""
-    from importlib.metadata import version
-
-    return version("hush")
 
 
 class Receipt(dict[str, Any]):

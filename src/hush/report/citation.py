@@ -8,11 +8,11 @@ from typing import Any
 
 from hush.calibration.ranking import Plan
 from hush.errors import InvalidParameter
+from hush.ledger.entry import hush_version
 from hush.noise.catalogue import family, family_of
 from hush.noise.contract import Law, Noise
 from hush.privacy.charge import Charge
 from hush.privacy.theorem import theorems_for
-from hush.releasing.receipt import hush_version
 from hush.sampling.mechanism import Mechanism
 
 __all__ = ["Citation", "cite", "entries"]

@@ -12,10 +12,10 @@ from typing import Any
 from hush.errors import HushError
 from hush.ledger import Entry, Ledger
 from hush.ledger.account import Account, Nonadaptive
+from hush.ledger.entry import hush_version
 from hush.ledger.listed import Listed
 from hush.numerics.rounding import round_down, round_up, rounded_up
 from hush.privacy.charge import Budget
-from hush.releasing.receipt import hush_version
 from hush.report import caution, check, proof
 from hush.report.ledger_budget import WHOLE, other_kind, pair_in_words, promised_account, remaining, spent_in_words
 from hush.report.mechanisms import MOST, mechanisms
@@ -258,5 +258,5 @@ def _plain(amount: Budget) -> dict[str, float]:
 def plain_entry(entry: Entry) -> dict[str, Any]:
     """An entry as a dictionary for JSON."""
     parts = [charge.to_plain() for charge in entry.charges]
-    row = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}
+    row = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts, "hush": entry.made_by}
     return row | {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}

@@ -9,9 +9,10 @@ from typing import Any
 
 from hush.errors import HushError
 from hush.ledger import Ledger
+from hush.ledger.entry import hush_version
 from hush.privacy.charge import Charge
 from hush.privacy.compose import compose
-from hush.releasing.receipt import Receipt, hush_version
+from hush.releasing.receipt import Receipt
 from hush.report import caution
 from hush.report.ledger_budget import remaining
 from hush.report.ledger_statement import plain_entry

@@ -1,7 +1,7 @@
 """The engines: one file or folder for each, found by its `ENGINE`.
 
 `ENGINES` has every engine by its name in Ibis. A new file in this folder that defines `ENGINE` adds one; nothing else
-lists the engines.
+lists the engines. Another package adds one by an entry point of the group `hush.engines`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from hush.errors import Unsupported
+from hush.noise import plugins
 from hush.tables.engines.contract import Engine
 
 __all__ = ["ENGINES", "engine_of", "must_not_be_compile_only"]
@@ -28,10 +29,21 @@ ENGINES = found()
 
 def engine_of(backend: Any) -> Engine:
     """The engine behind an Ibis connection."""
-    if backend.name not in ENGINES:
+    if backend.name not in ENGINES and not _added(backend.name):
         run = ", ".join(name for name, engine in ENGINES.items() if not engine.compile_only)
         raise Unsupported(f"hush does not support the engine {backend.name!r}; it supports {run}.")
     return ENGINES[backend.name]
+
+
+def _added(name: str) -> bool:
+    """Add the engine of an installed plug-in; False if no plug-in has this name."""
+    found = plugins.plugin(plugins.ENGINES, name)
+    if found is None:
+        return False
+    if not isinstance(found, Engine) or found.name != name:
+        raise Unsupported(f"the plug-in for the engine {name!r} must be an Engine with this name, got {found!r:.80}.")
+    ENGINES[name] = found
+    return True
 
 
 def must_not_be_compile_only(address: str) -> None:
