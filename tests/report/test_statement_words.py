@@ -151,3 +151,31 @@ def test_what_remains_is_true_of_each_rule(rule: dict[str, Any], word: str) -> N
     pure = hush.Ledger(None, epsilon=2.0, delta=0.0)
     pure.spend((hush.Laplace(9.0), 1.0, 7))
     assert "failure probabilities of" not in statement(pure).markdown.split("What remains")[1].split("How to check")[0]
+
+
+def test_the_statement_says_what_was_asked_by_whom_and_against_whom() -> None:
+    """Somebody who reads the page alone can say what was published, from whose data, and against what it protects."""
+    rows = pa.table({"who": [str(k) for k in range(300)], "ward": ["a", "b", "c"] * 100, "age": [20, 40, 60] * 100})
+    ledger = hush.Ledger(None, epsilon=3.0, delta=1e-5, accounts={"press": (2.0, 1e-6)})
+    table = tables.table(rows, unit="who", population="the town")
+    asked = table.filter(table["age"] >= 30).group_by("ward", keys=["a", "b"], groups_per_unit=1)
+    asked.aggregate(people=tables.count_units()).plan(1.0, 1e-7, family="laplace").answer(
+        ledger=ledger, label="wards", account="press"
+    )
+    page = statement(ledger)
+    published = page.markdown.split("## What was published")[1].split("\n## ")[0].replace("\\", "")
+    assert "people: each person once; for each ward (2 listed); only rows where" in published and "30" in published
+    assert "press" in published and "Laplace(" not in published
+    assert page.facts["entries"][0]["about"].startswith("people: each person once")
+    assert "an attacker who sees everything that was published" in page.markdown
+
+
+def test_details_are_folded_on_a_page_and_in_order() -> None:
+    page = statement(_ledger())
+    headings = [section.heading for section in page.sections]
+    assert headings[:5] == [
+        *("Summary", "The guarantee in three numbers", "What was published", "What remains", "What is not covered")
+    ]
+    folded = [section.heading for section in page.sections if section.folded]
+    assert folded == ["How to check this", "Mechanisms and proofs", "Glossary"]
+    assert page.html.count("<details>") == page.html.count("</details>") == len(folded)

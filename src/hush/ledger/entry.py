@@ -99,6 +99,8 @@ class Entry:
     account: str = ""
     #: The block of time that the release is about; empty for all of them.
     block: str = ""
+    #: What was asked, in words; empty if the caller did not say.
+    about: str = field(default="", compare=False)
     #: The version of hush that wrote the entry; empty in ledgers of older versions.
     made_by: str = field(default="", compare=False)
 
@@ -152,6 +154,7 @@ def as_entry(
     turn: Turn | None = None,
     account: str = "",
     block: str = "",
+    about: str = "",
 ) -> Entry:
     """The entry for the arguments of a caller, without a number yet."""
     extra = non_negative("extra_delta", extra_delta)
@@ -166,7 +169,8 @@ def as_entry(
     for charge in rows:
         charge.to_plain()  # raises if the charge cannot be stored
     made = Entry(0, "", text_of("label", label), rows, extra_delta=extra, turn=turn)
-    made = replace(made, account=text_of("account", account), block=text_of("block", block), made_by=hush_version())
+    made = replace(made, account=text_of("account", account), block=text_of("block", block))
+    made = replace(made, about=text_of("about", about), made_by=hush_version())
     return made if claimed is None else replace(made, epsilon=claimed.epsilon, delta=claimed.delta)
 
 
@@ -178,7 +182,7 @@ def _json(value: Any) -> str:
 
 
 def _names(entry: Entry) -> tuple[tuple[str, str], ...]:
-    return ("account", entry.account), ("block", entry.block), ("hush", entry.made_by)
+    return ("account", entry.account), ("block", entry.block), ("about", entry.about), ("hush", entry.made_by)
 
 
 def entry_text(entry: Entry) -> str:
@@ -213,8 +217,9 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
         raise InvalidParameter("the numbers of an entry must be finite.")
     turn = None if values.get("turn") is None else Turn.from_plain(values["turn"])
     made = Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn)
-    named = {name: text_of(name, values.get(name, "")) for name in ("account", "block", "hush")}
-    return replace(made, account=named["account"], block=named["block"], made_by=named["hush"])
+    named = {name: text_of(name, values.get(name, "")) for name in ("account", "block", "about", "hush")}
+    made = replace(made, account=named["account"], block=named["block"])
+    return replace(made, about=named["about"], made_by=named["hush"])
 
 
 @cache

@@ -165,6 +165,7 @@ class Ledger:
         turn: Turn | None = None,
         account: str = "",
         block: str = "",
+        about: str = "",
     ) -> Payment:
         """Charge one release: a charge, (noise, sensitivity, times), or a list of these; on disk when this returns.
 
@@ -172,7 +173,8 @@ class Ledger:
         that the charges do not include, such as that of a threshold. epsilon and delta are the pair that the charges
         were calibrated for; they are checked, and stored for display. turn is the place of the release in a series
         that was planned together; each is charged once, and only what `keep_answer` returns may be handed out. account
-        names a sub-account, whose cap must cover the release too; block is the block of time that the release is about.
+        names a sub-account, whose cap must cover the release too; block is the block of time that the release is about;
+        about says in words what was asked, for the statement.
         Raises `BudgetExceeded` if the release would exceed the cap.
 
         Guarantees: a `HushError` means that nothing was spent. The one exception is a disk that fails during the
@@ -182,7 +184,7 @@ class Ledger:
         """
         from hush.ledger.file import Outcome
 
-        asked, result = as_entry(releases, label, extra_delta, epsilon, delta, turn, account, block), Outcome()
+        asked, result = as_entry(releases, label, extra_delta, epsilon, delta, turn, account, block, about), Outcome()
         must_have_blocks(self.cap, asked.block)
         written: list[Entry] = []
         try:

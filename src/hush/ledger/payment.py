@@ -258,6 +258,7 @@ def pay(
     turn: Turn | None = None,
     account: str = "",
     block: str = "",
+    about: str = "",
 ) -> Payment:
     """Charge the ledger and bind it to its source; with ledger=None the payment is unaccounted."""
     must_be_ledger(ledger)
@@ -266,7 +267,8 @@ def pay(
     if source is not None:
         ledger.must_protect(source)
     pair = {} if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta}
-    made = ledger.spend(releases, label=label, extra_delta=extra_delta, turn=turn, account=account, block=block, **pair)
+    named: dict[str, Any] = {"label": label, "turn": turn, "account": account, "block": block, "about": about}
+    made = ledger.spend(releases, extra_delta=extra_delta, **named, **pair)
     if source is not None:
         ledger.bind(source)  # after spending: a rejected request must not bind the ledger to its table
     return made

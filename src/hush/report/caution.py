@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ADAPTIVE", "COMPOSED", "GLOSSARY", "NOT_COVERED", "blocks", "compared", "protected"]
+__all__ = ["ADAPTIVE", "AGAINST", "COMPOSED", "GLOSSARY", "NOT_COVERED", "blocks", "compared", "protected"]
 
 #: The data sets that the guarantee compares, for each neighbouring relation.
 _COMPARED = {
@@ -11,6 +11,12 @@ _COMPARED = {
         "The guarantee compares data of the same size that differ in the record of one person; the size is public."
     ),
 }
+
+#: The attacker.
+AGAINST = (
+    "an attacker who sees everything that was published, who knows the data of everybody else, and who wants to find "
+    "out whether a person is in the data, or what the person's data are."
+)
 
 #: How a ledger adds up charges, for each of its rules.
 COMPOSED = {

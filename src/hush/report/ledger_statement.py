@@ -50,12 +50,12 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
         Section("Summary", _summary(account, promise, entries, view.source)),
         Section("The guarantee in three numbers", _guarantee(account, promise, rule)),
         Section("What was published", _published(entries)),
-        Section("Assumptions", (Points(_assumptions(account, rule, bool(command))),)),
-        Section("What is not covered", (Points(caution.NOT_COVERED),)),
-        Section("Mechanisms and proofs", mechanisms(account.releases)),
         Section("What remains", remaining(account)),
-        Section("How to check this", _checks(command, view.digest, lines, account)),
-        Section("Glossary", (Terms(caution.GLOSSARY),)),
+        Section("What is not covered", (Points(caution.NOT_COVERED),)),
+        Section("Assumptions", (Points(_assumptions(account, rule, bool(command))),)),
+        Section("How to check this", _checks(command, view.digest, lines, account), folded=True),
+        Section("Mechanisms and proofs", mechanisms(account.releases), folded=True),
+        Section("Glossary", (Terms(caution.GLOSSARY),), folded=True),
         Section("Origin", (Text(made),)),
     )
     name = Path(command).name if command else "a ledger in memory"
@@ -148,7 +148,11 @@ def _person(label: str) -> tuple[str, str]:
 def _summary(
     account: Account, promise: Promise | None, entries: tuple[Entry, ...], source: str | None
 ) -> tuple[Block, ...]:
-    rows = [("Data", data_name(source)), ("Protected", caution.protected(_relation(account)))]
+    rows = [
+        ("Data", data_name(source)),
+        ("Protected", caution.protected(_relation(account))),
+        ("Against", caution.AGAINST),
+    ]
     if promise is None:
         empty = f"Nothing was published from this ledger. It allows {pair_in_words(account.cap)} in all."
         return (Text(empty, strong=True), Terms(tuple(rows)))
@@ -190,10 +194,15 @@ def _published(entries: tuple[Entry, ...]) -> tuple[Block, ...]:
     if not entries:
         return (Text("There are no entries."),)
     shown = entries[-MOST:]
+    by = any(e.account for e in shown)
     rows = tuple(
-        (str(e.number), e.time[:19].replace("T", " "), e.label or "no label", _noises(e), _claimed(e)) for e in shown
+        (
+            *(str(e.number), e.time[:16].replace("T", " "), *((e.account or "not stated",) if by else ())),
+            *(e.label or "no label", e.about or f"not recorded; noise: {_noises(e)}", _claimed(e)),
+        )
+        for e in shown
     )
-    heads = ("no.", "time", "label", "noise", "calibrated for")
+    heads = ("no.", "time", *(("by",) if by else ()), "label", "what was asked", "epsilon and delta")
     table = Table("Entries of the ledger, as recorded; times are UTC", heads, rows)
     earlier = len(entries) - len(shown)
     more = Text(f"{earlier} earlier entries are included in the guarantee but not listed here; --json lists them.")
@@ -255,8 +264,13 @@ def _plain(amount: Budget) -> dict[str, float]:
     return {"epsilon": amount.epsilon, "delta": amount.delta}
 
 
+def _said(entry: Entry) -> dict[str, str]:
+    """What was asked, by which account, and the version of hush; empty texts in entries that do not say it."""
+    return {"about": entry.about, "account": entry.account, "hush": entry.made_by}
+
+
 def plain_entry(entry: Entry) -> dict[str, Any]:
     """An entry as a dictionary for JSON."""
     parts = [charge.to_plain() for charge in entry.charges]
-    row = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts, "hush": entry.made_by}
+    row = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts, **_said(entry)}
     return row | {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}

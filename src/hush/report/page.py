@@ -110,10 +110,11 @@ Block = Text | Points | Terms | Table | Code | Meter
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks under one heading."""
+    """Blocks under one heading. `folded`: a page shows the heading only, until the reader opens it."""
 
     heading: str
     blocks: tuple[Block, ...]
+    folded: bool = False
 
 
 @dataclass(frozen=True)

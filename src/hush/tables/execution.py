@@ -36,6 +36,7 @@ from hush.tables.exact_aggregates import Aggregates
 from hush.tables.left_out import LeftOut, left_out
 from hush.tables.other_row import measured
 from hush.tables.output import Recipe, answer_table
+from hush.tables.plan_words import question_in_words
 from hush.tables.planned import packed, unpacked
 from hush.tables.private_bounds import bounds_from
 from hush.tables.publish.basis import Basis
@@ -197,6 +198,7 @@ class Request:
             turn=self.turn,
             account=self.asked.account,
             block=block_of(self.query.table, self.asked.ledger),
+            about=question_in_words(self.query),
         )
 
     def _bounded(self, magnitudes: Any, payment: Payment) -> Request:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hush.ledger.entry import LONGEST_TEXT
 from hush.tables.contribution import Part
+from hush.tables.description import QueryDescription
 
-__all__ = ["keys_in_words", "moves_in_words"]
+__all__ = ["keys_in_words", "moves_in_words", "question_in_words"]
 
 _KEYS = 5  # a plan shows at most this many keys of a public list
 
@@ -27,3 +29,15 @@ def keys_in_words(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> str:
     shown = [repr(key[0]) if len(key) == 1 else repr(tuple(key)) for key in keys[:_KEYS]]
     more = f", and {len(keys) - _KEYS} more" if len(keys) > _KEYS else ""
     return f"{', '.join(names)} = {', '.join(shown)}{more} ({len(keys)} listed)"
+
+
+def question_in_words(query: QueryDescription) -> str:
+    """What is asked: the numbers with their bounds, the groups, and the rows. It holds nothing but public facts."""
+    text = "; ".join(measure.bounds_text for measure in query.shown) or "which groups exist, without numbers"
+    names = query.grouping.names
+    if names:
+        how = "found in the data" if query.grouping.keys is None else f"{len(query.grouping.keys)} listed"
+        text += f"; for each {', '.join(names)} ({how})"
+    if query.table.filters:
+        text += f"; only rows where {', and '.join(query.table.filters)}"
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
