@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     whole.add_argument(
-        "papers", nargs="*", metavar="paper", help="zhao, osgt, flipped_huber, sas, joint, beyond (default: all)"
+        "papers", nargs="*", metavar="paper", help="zhao, osgt, flipped_huber, sas, joint, newer, beyond (default: all)"
     )
     whole.add_argument(
         "--data", default=os.environ.get("HUSH_DATA"), help="folder of the data sets (default: HUSH_DATA)"

@@ -22,6 +22,7 @@ PAPERS = {
     "flipped_huber": "hush_papers.flipped_huber.paper",
     "sas": "hush_papers.sas.paper",
     "joint": "hush_papers.joint.paper",
+    "newer": "hush_papers.newer.paper",
     "beyond": "hush_papers.beyond",
 }
 #: the list of the files of a report with their SHA-256 sums, in the format of sha256sum

@@ -65,6 +65,10 @@ FINDINGS = (
         *("sas", "sas-equal-epsilon", "Sec. I: distortion compared with Laplace noise"),
         "At equal epsilon, which the paper never computes, the best stable noise has a larger error than Laplace noise",
     ),
+    (
+        *("newer", "newer-rank-one", "M = 100, epsilon = 1"),
+        "The published calibration of rank-1 Gaussian noise (Ji and Li 2024) is not private",
+    ),
 )
 
 

@@ -1,0 +1,1 @@
+"""Newer papers that follow the four: their settings with certified numbers."""
