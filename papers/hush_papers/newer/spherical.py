@@ -28,8 +28,9 @@ def spherical(context: Context) -> Item:
         "The l2 mechanism has the density exp(-epsilon |x|); with delta = 0 a coordinate has variance "
         "(d + 1)/epsilon^2. Joseph et al. use it with delta; Wei et al. extend it to a family with a free radial law. "
         "Ball noise of hush has a radial law too. At (1, 1e-6) it has far less variance than the Gaussian for few "
-        "numbers. At a delta of 0.1, where Wei et al. report 10 to 15 per cent less than the better of the two for d = 2 to 5, the Gaussian is the "
-        "best noise of hush: their family is not in hush, and a delta of 0.1 is no guarantee that one would publish."
+        "numbers. At a delta of 0.1, where Wei et al. report 10 to 15 per cent less than the better of the two for "
+        "d = 2 to 5, the Gaussian is the best noise of hush: their family is not in hush, and a delta of 0.1 is no "
+        "guarantee that one would publish."
     )
     head = ("epsilon", "delta", "d", "l2 mechanism, delta = 0", "Gaussian", "ball", "any noise, at least")
     grid = Grid("Variance of one of d numbers, l2 sensitivity 1", head, rows)
