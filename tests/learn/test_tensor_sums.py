@@ -108,7 +108,8 @@ def test_sums_are_exact_in_any_order_and_differ_by_one_row(torch: Any, monkeypat
     (alone,) = sums.sum_of_clipped([rows[:1]], lattice)
     assert torch.equal(whole, turned) and torch.equal(whole - without, alone)
     assert squared_norm([whole - without]) * Fraction(lattice.step) ** 2 <= 1
-    monkeypatch.setattr(sums, "_BLOCK", 90)  # two rows at once
+    monkeypatch.setattr(sums, "_BLOCK", 90)
+    monkeypatch.setattr(sums, "_WIDE", 15)  # six rows and fifteen columns at once
     assert torch.equal(sums.sum_of_clipped([rows], lattice)[0], whole)
     parts = sums.sum_of_clipped([rows[:, :13].reshape(300, 13), rows[:, 13:].reshape(300, 3, 9)], lattice)
     assert torch.equal(torch.cat([one.reshape(-1) for one in parts]), whole) and parts[1].shape == (3, 9)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -32,7 +32,7 @@ __all__ = ["Lattice", "add_noise", "noise_like", "private_sum", "sum_of_clipped"
 
 Steps = NDArray[np.int64]
 
-_BLOCK = 1 << 20  # gradients that are converted to float64 at once
+_BLOCK, _WIDE = 1 << 16, 1 << 12  # gradients that are converted to float64 at once, and columns of them
 _PER_THREAD = 1 << 17  # draws for which another thread is worth its start
 
 
@@ -101,29 +101,48 @@ def sum_of_clipped(tensors: Sequence[Any], lattice: Lattice) -> list[Any]:
     torch = _torch()
     rows = len(tensors[0])
     lattice.must_hold(rows)
-    squares = torch.zeros(rows, dtype=torch.float64)
-    flat = [one.reshape(rows, math.prod(one.shape[1:])) for one in tensors]
-    for one in flat:
-        for part in _blocks(one):
-            squares[part] += one[part].to(torch.float64).square().sum(1)
-    finite = torch.isfinite(squares)
-    factors = (lattice.room / squares.sqrt()).clamp_(max=1.0) / lattice.step
-    sums = []
-    for one, tensor in zip(flat, tensors, strict=True):
-        total = torch.zeros(one.shape[1], dtype=torch.float64)
-        for part in _blocks(one):
-            steps = one[part].to(torch.float64, copy=True)
-            if not bool(finite[part].all()):
-                steps[~finite[part]] = 0.0
-            total += steps.mul_(torch.where(finite[part], factors[part], 0.0)[:, None]).trunc_().sum(0)
-        sums.append(total.to(torch.int64).reshape(tensor.shape[1:]))
-    return sums
+    flat = [_as_array(torch, one).reshape(rows, math.prod(one.shape[1:])) for one in tensors]
+    squares = np.zeros(rows)
+    with np.errstate(all="ignore"):  # rows that are not finite, or whose squares overflow, are left out below
+        for one in flat:
+            for down, _, part in _blocks(one):
+                squares[down] += np.multiply(part, part, out=part).sum(axis=1)
+        finite = np.isfinite(squares)
+        factors = np.where(finite, np.minimum(lattice.room / np.sqrt(squares), 1.0) / lattice.step, 0.0)
+        sums = [_sum_of_steps(one, finite, factors) for one in flat]
+    return [torch.from_numpy(one).reshape(tensor.shape[1:]) for one, tensor in zip(sums, tensors, strict=True)]
 
 
-def _blocks(rows: Any) -> list[slice]:
-    """Parts of the rows that are small enough to be converted at once."""
-    each = max(_BLOCK // max(rows.shape[1], 1), 1)
-    return [slice(start, start + each) for start in range(0, rows.shape[0], each)]
+def _as_array(torch: Any, tensor: Any) -> NDArray[Any]:
+    """The same numbers for numpy, which has no bfloat16."""
+    known = tensor if tensor.dtype in (torch.float16, torch.float32, torch.float64) else tensor.to(torch.float32)
+    return np.asarray(known.detach().numpy())
+
+
+def _sum_of_steps(rows: NDArray[Any], finite: NDArray[np.bool_], factors: NDArray[np.float64]) -> Steps:
+    """The sum of the rows, each multiplied by its factor and rounded towards zero."""
+    total, all_finite = np.zeros(rows.shape[1]), bool(finite.all())
+    for down, across, part in _blocks(rows):
+        if not all_finite:
+            part[~finite[down]] = 0.0  # 0 times NaN would be NaN
+        np.multiply(part, factors[down, None], out=part)
+        total[across] += np.trunc(part, out=part).sum(axis=0)
+    return total.astype(np.int64)
+
+
+def _blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, slice, NDArray[np.float64]]]:
+    """The gradients in small parts: which rows, which columns, and a copy in float64. Every copy uses the same memory,
+    which stays in the processor cache.
+    """
+    wide = min(rows.shape[1], _WIDE)
+    high = _BLOCK // max(wide, 1)
+    memory = np.empty(_BLOCK)
+    for left in range(0, rows.shape[1], _WIDE):
+        for top in range(0, rows.shape[0], high):
+            down, across = slice(top, top + high), slice(left, left + wide)
+            part = memory[: rows[down, across].size].reshape(rows[down, across].shape)
+            np.copyto(part, rows[down, across])
+            yield down, across, part
 
 
 def add_noise(
