@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import pytest
+from printed import assert_shown, rows
 
 import hush
 
@@ -31,6 +32,18 @@ SETTINGS = [
     (10.0, 0.5, 1_000),
     (1.0, 1e-4, 100_000),
 ]
+
+
+def test_the_table_of_the_page_is_what_the_accountants_give() -> None:
+    table = rows("deep_learning.md", "| noise multiplier | rate | steps")
+    assert len(table) == len(SETTINGS)
+    for cells, setting in zip(table, SETTINGS, strict=True):
+        assert (float(cells[0]), int(cells[2].replace(",", ""))) == (setting[0], setting[2])
+        assert cells[1] == ("256/60000" if setting[1] == 256 / 60_000 else f"{setting[1]:g}")
+        for name, printed in zip(("hush", "prv", "rdp"), cells[3:], strict=True):
+            account = create_accountant(name)
+            account.history = [setting]
+            assert_shown(float(account.get_epsilon(1e-5)), printed)
 
 
 @pytest.fixture(autouse=True)
