@@ -51,9 +51,9 @@ def test_more_steps_larger_rates_and_less_noise_cost_more() -> None:
         assert account(more).get_epsilon(1e-5) > base
 
 
-@pytest.mark.parametrize("count", [9, 66])
+@pytest.mark.parametrize("count", [9, 130])
 def test_noise_that_changes_at_every_step(count: int) -> None:
-    """Nine different steps are composed on a coarser grid, sixty-six are grouped as well. As many steps with the least
+    """Nine different steps are composed on a coarser grid, 130 are grouped as well. As many steps with the least
     noise cost more, and with the most noise less.
     """
     rows = [(1.0 + place / count, 0.01 + 1e-4 * place / count, 4) for place in range(count)]
@@ -72,7 +72,7 @@ def test_every_group_is_on_the_safe_side() -> None:
     rows = tuple((0.7 + 0.001 * place, 0.001 * (1 + place % 7), 1 + place % 3) for place in range(3000))
     for safe in (True, False):
         groups = _grouped(rows, safe=safe)
-        assert len(groups) <= 64 and sum(row[2] for row in groups) == sum(row[2] for row in rows)
+        assert len(groups) <= 128 and sum(row[2] for row in groups) == sum(row[2] for row in rows)
     small = tuple((1.0 + place, 0.01, 1) for place in range(10))
     assert _grouped(small, safe=True) == small
     assert min(row[0] for row in _grouped(rows, safe=True)) == rows[0][0]
