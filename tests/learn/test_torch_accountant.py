@@ -90,6 +90,14 @@ def test_the_ends() -> None:
     assert tiny.get_epsilon(1e-5) <= hush.epsilon(hush.Gaussian(1e-3), 1e-5, times=2) * (1.0 + 1e-9)
 
 
+def test_the_lower_end_does_not_overstate_steps_with_very_little_noise() -> None:
+    """The row is in no step with probability (1 - q)^n, so epsilon is 0 at delta = 1 - (1 - q)^n."""
+    found = account((0.01, 1e-3, 2)).epsilon_bracket(2.1e-3)
+    assert found.lower == 0.0 < found.upper
+    both = account((0.01, 1e-3, 2), (1.0, 0.1, 50))
+    assert both.epsilon_bracket(1e-5).lower <= account((1.0, 0.1, 50)).get_epsilon(1e-5)
+
+
 def test_a_checkpoint_is_loaded_as_it_was_saved() -> None:
     made = account((1.0, 0.01, 300), (1.5, 0.02, 200))
     state = made.state_dict()

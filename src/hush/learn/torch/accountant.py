@@ -87,9 +87,13 @@ class Accountant:
 
     def epsilon_bracket(self, delta: float) -> Bracket:
         """The epsilon of all steps at this delta, from below and above."""
-        upper, rows = self.get_epsilon(delta), _merged(self.history)
+        upper = self.get_epsilon(delta)
         if not 0.0 < upper < math.inf:
             return Bracket(upper, upper)
+        # steps that `_charge` overstates are left out, which only lowers epsilon
+        rows = tuple(row for row in _merged(self.history) if row[0] >= _LEAST_NOISE or row[1] == 1.0)
+        if not rows:
+            return Bracket(0.0, upper)
         try:
             lower = float(_curve(_grouped(rows, safe=False)).epsilon_bracket(delta).lower)
         except Unsupported:

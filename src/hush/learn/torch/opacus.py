@@ -12,7 +12,7 @@ from hush.learn.torch.sums import Lattice, add_noise, sum_of_clipped
 __all__ = ["exact_noise", "register_accountant"]
 
 
-def register_accountant(name: str = Accountant.mechanism()) -> None:
+def register_accountant() -> None:
     """Make hush's accountant known to Opacus, under the name "hush".
 
     Afterwards `PrivacyEngine(accountant="hush")`, `make_private_with_epsilon` and `get_noise_multiplier` use it.
@@ -21,7 +21,7 @@ def register_accountant(name: str = Accountant.mechanism()) -> None:
         from opacus.accountants import IAccountant
         from opacus.accountants.registry import register_accountant as register
     IAccountant.register(Accountant)  # so that isinstance(accountant, IAccountant) holds
-    register(name, Accountant, force=True)
+    register(Accountant.mechanism(), Accountant, force=True)
 
 
 def exact_noise(optimizer: Any) -> Any:
