@@ -255,4 +255,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """The public names and the packages."""
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *__all__, *_ROOMS, "torch"})
