@@ -6,7 +6,7 @@ export HUSH_DATA ?= $(abspath $(wildcard ../shared/data))
 export HUSH_ORACLE ?= $(abspath $(wildcard ../shared/oracle))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint check bench docs papers clean
+.PHONY: help demo test test-all test-torch lint check bench docs papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,17 @@ test: $(VENV)/ready ## every test but the slow exhaustive ones
 test-all: $(VENV)/ready ## every test
 	$(BIN)/python -m pytest -n auto
 
+# PyTorch is large: these tests have an environment of their own, and skip in `make test`
+.venv-torch/ready: pyproject.toml
+	@echo "Making .venv-torch with PyTorch and Opacus (several minutes, some gigabytes) ..."
+	@$(PYTHON) -m venv .venv-torch
+	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check -e ".[torch,accounting]" pytest hypothesis mpmath
+	@touch $@
+
+test-torch: .venv-torch/ready ## the tests that need PyTorch, Opacus and dp_accounting, in an environment of their own
+	.venv-torch/bin/python -m pytest tests/learn/test_torch_accountant.py tests/learn/test_tensor_sums.py tests/learn/test_opacus.py \
+		tests/privacy/test_events.py tests/privacy/test_exchange.py tests/test_docs.py -k "not test_docs or deep_learning"
+
 lint: $(VENV)/ready ## linter, types, doctests
 	$(BIN)/ruff check src papers tests bench examples
 	$(BIN)/ruff format --check src papers tests bench examples
@@ -59,4 +70,4 @@ papers: $(VENV)/ready ## recompute the tables and figures of the four papers: bu
 	@$(BIN)/hush-papers --out build/papers
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .venv-bench .venv-bench-diffprivlib .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-torch .venv-bench .venv-bench-diffprivlib .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

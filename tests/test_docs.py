@@ -33,6 +33,11 @@ def _blocks(page: Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
 
 
+def _large(block: str) -> set[str]:
+    """The packages that a block imports and that the ordinary tests do not have."""
+    return set(re.findall(r"^(?:import|from) (torch|opacus|dp_accounting)\b", block, flags=re.MULTILINE))
+
+
 def _printed(line: str) -> str | None:
     """The number stated in a comment: at its start, or after a colon at its end ("# pure epsilon: 0.5704")."""
     _, mark, comment = line.rpartition("  # ")
@@ -71,9 +76,20 @@ def test_python_blocks_run_and_say_what_the_comments_say(
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
     with restored():  # a page may register a family
-        compared = sum(_run(block, page, scope) for block in _blocks(page))
+        compared = sum(_run(block, page, scope) for block in _blocks(page) if not _large(block))
     if page.name in ("README.md", "choose_epsilon.md", "choose_noise.md") or page in FAMILY_PAGES:
         assert compared >= 1, f"{page.name} shows no number that is checked"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("page", [page for page in PAGES if any(map(_large, _blocks(page)))], ids=_name)
+def test_python_blocks_for_large_packages_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks of the page in order, where these packages are installed: `make test-torch`."""
+    for name in sorted(set().union(*map(_large, _blocks(page)))):
+        pytest.importorskip(name, reason=f"{name} is not installed: run `make test-torch`")
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, object] = {}
+    assert sum(_run(block, page, scope) for block in _blocks(page)) >= 3
 
 
 def test_a_wrong_number_in_a_comment_is_found() -> None:

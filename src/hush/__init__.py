@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import hush.learn.torch as torch  # noqa: F401 - the type of hush.torch
     from hush.auditing import AuditResult, NoiseCheck, audit, check
     from hush.calibration.limit import limit
     from hush.calibration.one_number import optimal
@@ -238,6 +239,10 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return importlib.import_module(f"hush.{name}")
+    if name == "torch":  # not in __all__: `from hush import *` must not hide PyTorch's own name
+        from hush.learn import torch
+
+        return torch
     if name in _HOME:
         home = __import__(_HOME[name], fromlist=[name])  # what `from home import name` does
         found = globals()[name] = getattr(home, name)
@@ -250,4 +255,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """The public names and the packages."""
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *__all__, *_ROOMS, "torch"})

@@ -4,13 +4,14 @@ if the package is not installed.
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
 import pytest
 
 import hush
-from hush.privacy.exchange import from_dp_accounting, to_dp_accounting
+from hush.privacy.exchange import from_dp_accounting, masses_above, to_dp_accounting
 from hush.privacy.subsampling import Subsampled
 
 CURVES = {
@@ -22,6 +23,21 @@ CURVES = {
     "several laplace": hush.curve(hush.Laplace(8.0), times=3),
     "sampled": Subsampled(hush.Gaussian(1.5), 0.2),
 }
+
+
+@pytest.mark.parametrize("name", [name for name in CURVES if name != "several laplace"])
+def test_the_masses_that_are_handed_over_lie_above_the_curve(name: str) -> None:
+    """The delta of the masses is that of the curve or a little more; dp_accounting is not needed."""
+    curve, step = CURVES[name], 1e-3
+    rows = masses_above(curve, step)
+    assert len(rows) == (2 if name == "sampled" else 1)
+    for epsilon in (0.05, 0.2, 0.45):
+        found = [
+            infinite + sum(p * -math.expm1(epsilon - k * step) for k, p in masses.items() if k * step > epsilon)
+            for masses, infinite in rows
+        ]
+        truth = curve.delta_bracket(epsilon)
+        assert truth.lower * (1.0 - 1e-9) <= max(found) <= truth.upper * (1.0 + 1e-3) + 1e-9
 
 
 @pytest.fixture
@@ -47,6 +63,13 @@ def test_their_composition_of_ours_agrees_with_our_own(peer: Any) -> None:
     ours = hush.curve(noise, times=10).epsilon_bracket(1e-6)
     assert theirs >= ours.lower * (1.0 - 1e-9)
     assert theirs == pytest.approx(ours.upper, rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_training_run_is_handed_over(peer: Any) -> None:
+    run = hush.compose([hush.subsample(hush.Gaussian(1.0), 0.01, times=500), (hush.Laplace(10.0), 1.0, 2)])
+    theirs, ours = to_dp_accounting(run).get_epsilon_for_delta(1e-5), run.epsilon_bracket(1e-5)
+    assert ours.lower <= theirs <= ours.upper * 1.001
 
 
 @pytest.mark.filterwarnings("ignore")

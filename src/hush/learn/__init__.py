@@ -4,11 +4,31 @@
     model.coef_, model.guarantee_, model.receipt_
 
 One row must be one person. Neighbouring data sets differ in one replaced row. See docs/learn.md.
+
+`hush.learn.torch`, which is also `hush.torch`, is for neural networks. It does not need scikit-learn, so the models
+above are loaded at their first use.
 """
 
 from __future__ import annotations
 
-from hush.learn.estimator import ElasticNet, Lasso, LogisticRegression, Ridge
-from hush.learn.search import PrivateSearchCV
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hush.learn.estimator import ElasticNet, Lasso, LogisticRegression, Ridge
+    from hush.learn.search import PrivateSearchCV
 
 __all__ = ["ElasticNet", "Lasso", "LogisticRegression", "PrivateSearchCV", "Ridge"]
+
+
+def __getattr__(name: str) -> object:
+    """A model. It is kept, so that this is called once for each name."""
+    if name not in __all__:
+        raise AttributeError(f"module 'hush.learn' has no attribute {name!r}", name=name)
+    from hush.learn import estimator, search
+
+    found = globals()[name] = getattr(estimator if name in estimator.__all__ else search, name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

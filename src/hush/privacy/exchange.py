@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from hush.errors import needs, positive, reject
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import FOREIGN, up
+from hush.privacy.composed_curve import Composed
 from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.discretise import Reversed, discretise
 
-__all__ = ["Imported", "from_dp_accounting", "to_dp_accounting", "whole_pair"]
+__all__ = ["Imported", "from_dp_accounting", "masses_above", "to_dp_accounting", "whole_pair"]
 
 Array = NDArray[np.float64]
 
@@ -46,7 +48,7 @@ def whole_pair(curve: Curve) -> Any:
 
 def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     """The curve as a PrivacyLossDistribution of dp_accounting, on a grid of the given step. It is pessimistic, so its
-    results are upper bounds too.
+    results are upper bounds too. Releases that are composed are composed by dp_accounting.
 
     >>> import hush
     >>> ours = hush.curve(hush.OSGT(3.0, 6.3))
@@ -60,13 +62,15 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     if not isinstance(curve, Curve):
         raise reject("curve", curve, "a privacy curve", "write to_dp_accounting(hush.curve(noise))")
     step, peer = positive("step", step), _peer()
-    pair = whole_pair(curve)
-    ways = (pair,) if pair.symmetric else (pair, Reversed(pair))
-    rows = []
-    for way in ways:
-        part = discretise(way, step)
-        masses = {part.first + i: float(p) for i, p in enumerate(part.masses) if p > 0.0}
-        rows.append((masses, part.infinite))
+    if not isinstance(curve, Composed):
+        return _distribution(curve, step, peer)
+    parts = [_distribution(pair, step, peer).self_compose(times) for pair, times in curve.parts]
+    return functools.reduce(lambda one, other: one.compose(other), parts)
+
+
+def _distribution(curve: Any, step: float, peer: Any) -> Any:
+    """One release as a PrivacyLossDistribution."""
+    rows = masses_above(curve, step)
     more: dict[str, Any] = {}
     if len(rows) == 2:
         more = {
@@ -75,6 +79,20 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
             "symmetric": False,
         }
     return peer.PrivacyLossDistribution.create_from_rounded_probability(rows[0][0], rows[0][1], step, **more)
+
+
+def masses_above(curve: Any, step: float) -> list[tuple[dict[int, float], float]]:
+    """For each direction, the masses by the numbers of their grid points, and the mass at infinity: a loss distribution
+    whose curve is at or above the given one. A symmetric pair has one direction.
+    """
+    pair = whole_pair(curve)
+    rows = []
+    for way in (pair,) if pair.symmetric else (pair, Reversed(pair)):
+        part = discretise(way, step)
+        places = part.first + np.arange(part.masses.size) if part.places is None else part.places
+        inside = part.masses > 0.0
+        rows.append((dict(zip(places[inside].tolist(), part.masses[inside].tolist(), strict=True)), part.infinite))
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
