@@ -33,14 +33,14 @@ from hush.numerics.ball import flint_module, precision
 from hush.numerics.rounding import BETWEEN_FINE_POINTS, SEARCH_AIM, TIED, round_up, up
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 
-__all__ = ["STEPS", "LocalMean", "local_mean"]
+__all__ = ["BEST_FROM", "BEST_TO", "STEPS", "LocalMean", "local_mean"]
 
 STEPS = 1 << 20  # lattice steps across the range: rounding moves a value by less than a millionth of the range
 _TWO_NUMBERS = 0.1  # below this epsilon the report is one of two numbers
 #: Up to each epsilon, k of the grid of 2k + 1 values: random rounding then adds about 1 % to the variance, up to 4.
 _GRIDS = ((1.25, 4), (2.75, 8), (math.inf, 16))
-_MOST = 10.0  # a larger epsilon gets the report of this one
-_LEAST = 2.0**-36  # of epsilon: the two numbers are below 2^56 steps
+BEST_TO = 10.0  # a larger epsilon gets the report of this one; up to here no noise has less variance
+BEST_FROM = 2.0**-36  # the least epsilon: the two numbers are then below 2^56 steps
 _BITS = 50  # bits of a probability
 _RATIO_BITS = 64  # bits of the lower bound of e^epsilon after the binary point
 
@@ -170,7 +170,7 @@ def _between(a: Fraction, b: Fraction, square: Fraction) -> Fraction:
 
 def _odds_below(epsilon: float) -> Fraction:
     """A fraction that is at most e^epsilon, by ball arithmetic."""
-    epsilon = min(epsilon, 2.0 * _MOST)
+    epsilon = min(epsilon, 2.0 * BEST_TO)
     flint = flint_module()
     with precision(256):
         scaled = (flint.arb(epsilon).exp() * flint.arb(2) ** _RATIO_BITS).lower().floor().unique_fmpz()
@@ -184,16 +184,16 @@ def local_mean(epsilon: float) -> LocalMean:
     Above epsilon = 10 it is that of 10. Raises `Unsupported` below 2^-36.
     """
     budget = one_budget(epsilon)
-    if budget < _LEAST:
+    if budget < BEST_FROM:
         raise Unsupported(
-            f"reports for a mean need an epsilon of at least {_LEAST:.3g}, got {budget:g}; use family='laplace'."
+            f"reports for a mean need an epsilon of at least {BEST_FROM:.3g}, got {budget:g}; use family='laplace'."
         )
     if budget < _TWO_NUMBERS:
         return _two_numbers(budget)
     k = next(k for limit, k in _GRIDS if budget <= limit)
     for margin in (SEARCH_AIM, TIED):  # the second for a programme whose solution is less accurate than usual
         try:
-            return _in_whole_numbers(budget, solved(min(budget, _MOST), k, margin))
+            return _in_whole_numbers(budget, solved(min(budget, BEST_TO), k, margin))
         except InvalidParameter:
             continue
     raise NotCertified(f"no report was certified for epsilon = {budget:g}; write family='laplace'.")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hush.calibration.ranking import calibrate
 from hush.errors import HushError, InvalidParameter, as_float, called_like, one_of, reject
-from hush.federated.local_mean import STEPS, LocalMean, local_mean
+from hush.federated.local_mean import BEST_FROM, BEST_TO, STEPS, LocalMean, local_mean
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.federated.unbiased import bounded
 from hush.ledger.payment import unaccounted
@@ -177,7 +177,9 @@ def local_noise(
     if noise is not None:
         return _given_noise(budget, share, family, noise)
     if family is None:
-        return min(_candidates(budget, share), key=variance_of)
+        return (
+            local_mean(budget) if BEST_FROM <= budget <= BEST_TO else min(_candidates(budget, share), key=variance_of)
+        )
     if family == OPTIMAL:
         return local_mean(budget)
     one_of("family", family, (OPTIMAL, *(row.name for row in catalogue.ranked(lattice=False))))
