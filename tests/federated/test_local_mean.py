@@ -205,17 +205,32 @@ def test_intervals_cover_exactly(epsilon, count):
 
 def test_it_is_the_default():
     """Up to epsilon 10 no noise has less variance. It has one method of estimation, and a plan names it first."""
-    for epsilon in (0.02, 1.0, 5.0, 10.0):
-        best = local_noise(epsilon, delta=1e-3)
+    for epsilon, delta in ((0.02, 2e-4), (1.0, 0.01), (5.0, 1e-3), (9.9, 1e-6)):
+        best = local_noise(epsilon, delta=delta)
         assert isinstance(best, LocalMean)
         for family in ("laplace", "staircase", "gaussian"):
-            assert variance_of(best) <= variance_of(local_noise(epsilon, delta=1e-3, family=family))
+            assert variance_of(best) <= variance_of(local_noise(epsilon, delta=delta, family=family))
+    assert isinstance(local_noise(0.02, delta=0.01), hush.Gaussian)
     assert isinstance(local_noise(14.0, delta=0.0), hush.Staircase)
     assert methods(local_mean(1.0), 100, 0.95) == ["average"]
     plan = reports_needed(2.0, 1.0, 0, 100, delta=0.0)
     assert plan.best.family == "optimal" and plan.best.noise == local_mean(1.0)
     assert plan.best.reports < 9_850  # (1.96/0.02)^2 times the least variance, 0.997, is 9,576
     assert "optimal" in str(plan)
+
+
+def test_delta_buys_a_larger_pure_epsilon():
+    """The exact delta of the reports of the two ends at epsilon: below the budget, and most of it is used."""
+    epsilon, delta = 0.7, 1e-2
+    made = local_noise(epsilon, delta=delta)
+    assert made.epsilon > epsilon
+    most = e_to_the(epsilon)
+    ends = [law(made, step) for step in (0, STEPS // 3, STEPS)]
+    spent = max(
+        sum(max(p - most * q, Fraction(0)) for p, q in zip(one, two, strict=True))
+        for one, two in itertools.permutations(ends, 2)
+    )
+    assert Fraction(delta) / 2 < spent <= Fraction(delta)
 
 
 def test_reports_name_their_mechanism():
@@ -226,7 +241,7 @@ def test_reports_name_their_mechanism():
     assert gather([reports, reports]).count == 120
     assert set(reports.steps.tolist()) <= set(made.numbers)
     assert mean(reports, sampled=True).half_width > 0.0
-    with pytest.raises(InvalidParameter, match=r"has epsilon 0\.5"):
+    with pytest.raises(InvalidParameter, match=r"has epsilon 0\.5, which is too much"):
         local([20.0], 0.4, 0, 100, noise=made, delta=0.0)
     with pytest.raises(Unsupported, match="average"):
         mean(reports, method="bounded")

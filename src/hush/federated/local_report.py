@@ -25,7 +25,7 @@ from hush.ledger.payment import unaccounted
 from hush.noise import catalogue
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
-from hush.numerics.rounding import rounded_up
+from hush.numerics.rounding import ELEMENTARY, down, rounded_up
 from hush.privacy.compose import curve
 from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.entropy import Entropy, must_be_entropy
@@ -40,6 +40,7 @@ LOCAL_ALPHA = 1.3
 #: "optimal" is no noise family: `LocalMean` draws the report itself.
 OPTIMAL = "optimal"
 LOCAL_FAMILIES = (OPTIMAL, "laplace", "staircase", "stable", "gaussian")
+_SMALL_DELTA = 0.01  # times min(1, epsilon): up to here no noise has less variance than a `LocalMean`
 #: Families whose shape is chosen for many reports instead of a single answer.
 _SHAPED: dict[str, Callable[[float], Law]] = {
     "stable": lambda epsilon: calibrate_stable(epsilon, alpha=LOCAL_ALPHA).noise
@@ -130,7 +131,7 @@ def local(
 
     family: "optimal" (a `LocalMean`), "laplace", "staircase", "stable", "gaussian" (needs delta > 0), or another family
     of hush.calibrate. None chooses the one of these five whose estimate of a mean has the least variance: up to epsilon
-    = 10 that is always "optimal".
+    = 10, and for delta up to 0.01 min(1, epsilon), that is always "optimal".
     noise: a `LocalMean` or a noise in units of the range, such as `plan.best.noise` of `reports_needed`, instead of a
     family.
 
@@ -176,18 +177,31 @@ def local_noise(
     budget, share = one_budget(epsilon), one_delta(delta)
     if noise is not None:
         return _given_noise(budget, share, family, noise)
+    pure = _pure_epsilon(budget, share)
+    clear = (
+        share <= _SMALL_DELTA * min(1.0, budget) and BEST_FROM <= pure <= BEST_TO
+    )  # the comparison of variances is known to end so
+    if family == OPTIMAL or (family is None and clear):
+        return local_mean(pure)
     if family is None:
-        return (
-            local_mean(budget) if BEST_FROM <= budget <= BEST_TO else min(_candidates(budget, share), key=variance_of)
-        )
-    if family == OPTIMAL:
-        return local_mean(budget)
+        return min(_candidates(budget, share), key=variance_of)
     one_of("family", family, (OPTIMAL, *(row.name for row in catalogue.ranked(lattice=False))))
     if share == 0.0 and not catalogue.family(family).pure:
         raise InvalidParameter(f"{family} noise has no pure epsilon; write delta=1e-6, or family='laplace'.")
     if family in _SHAPED:
         return _SHAPED[family](budget)
     return calibrate(budget, share, WHOLE_RANGE, family=family).law
+
+
+def _pure_epsilon(epsilon: float, delta: float) -> float:
+    """A pure epsilon p that gives (epsilon, delta), rounded down: e^p = (e^epsilon + delta)/(1 - delta).
+
+    Let P and Q be the reports' laws and a = P(S), b = Q(S). Pure privacy says a <= e^p b and 1 - b <= e^p (1 - a). The
+    largest a - e^epsilon b under both is (e^p - e^epsilon)/(1 + e^p), where both are equalities, and this is delta.
+    """
+    if delta == 0.0:
+        return epsilon
+    return down(epsilon + math.log1p(delta * math.exp(-epsilon)) - math.log1p(-delta), ELEMENTARY)
 
 
 def _given_noise(epsilon: float, delta: float, family: str | None, noise: Any) -> Law | LocalMean:
@@ -197,12 +211,16 @@ def _given_noise(epsilon: float, delta: float, family: str | None, noise: Any) -
     if family is not None:
         raise InvalidParameter(f"give either family={family!r} or noise=, not both.")
     if isinstance(noise, LocalMean):
-        found, name = noise.epsilon, "this LocalMean"
-    else:
-        found, name = float(np.asarray(curve(noise, WHOLE_RANGE).epsilon(delta))), in_words(noise)
+        if noise.epsilon > _pure_epsilon(epsilon, delta):
+            raise InvalidParameter(
+                f"this LocalMean has epsilon {noise.epsilon:g}, which is too much for epsilon {epsilon:g} at delta "
+                f"{delta:g}; leave noise= out."
+            )
+        return noise
+    found = float(np.asarray(curve(noise, WHOLE_RANGE).epsilon(delta)))
     if found > epsilon:
         raise InvalidParameter(
-            f"{name} has epsilon {found:.6g} at delta {delta:g}, more than {epsilon:g}; "
+            f"{in_words(noise)} has epsilon {found:.6g} at delta {delta:g}, more than {epsilon:g}; "
             "use a larger scale, or leave noise= out."
         )
     return noise
