@@ -87,7 +87,7 @@ BENCHMARKS = (
             "their papers for exact real numbers. Ours includes the rounding of values to a grid."
         ),
         rows="budget",
-        minutes=0.3,
+        minutes=0.05,
         measure=mean_variance,
     ),
     Benchmark(
@@ -99,7 +99,7 @@ BENCHMARKS = (
         ),
         fair="Both are computed from the same answers; the people are drawn anew in each of 12 runs.",
         rows="question",
-        minutes=0.2,
+        minutes=0.05,
         measure=histogram_error,
     ),
 )

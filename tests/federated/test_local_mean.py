@@ -16,8 +16,8 @@ import hush
 from hush.errors import InvalidParameter, Unsupported
 from hush.federated import LocalMean, gather, local, local_mean, mean, reports_needed
 from hush.federated.estimate import half_width, methods
-from hush.federated.local_mean import STEPS, _between
 from hush.federated.local_report import local_noise, variance_of
+from hush.federated.mean_report import STEPS, _between
 
 ALARM = 1e-6  # how often a statistical test here may fail by chance
 EPSILONS = [1e-9, 0.05, 0.1, 0.7, 1.3, 4.0, 30.0]

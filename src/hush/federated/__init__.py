@@ -10,9 +10,9 @@ from hush.federated.category import Answers, answers
 from hush.federated.category_count import Histogram, histogram
 from hush.federated.estimate import Estimate, mean, total
 from hush.federated.lattice import RoundedSum
-from hush.federated.local_mean import LocalMean, local_mean
 from hush.federated.local_report import Reports, gather, local
 from hush.federated.lost_parties import dropout
+from hush.federated.mean_report import LocalMean, local_mean
 from hush.federated.modular import Ring, ring
 from hush.federated.noise_share import Share, share
 from hush.federated.planner import ReportPlan, answers_needed, reports_needed

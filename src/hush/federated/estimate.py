@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import HushError, InvalidParameter, Unsupported, must_be_level, one_of
-from hush.federated.local_mean import LocalMean
 from hush.federated.local_report import STEPS, Reports
+from hush.federated.mean_report import LocalMean
 from hush.federated.unbiased import Bounded, bounded
 from hush.noise.contract import Law
 from hush.numerics import special

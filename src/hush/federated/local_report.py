@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hush.calibration.ranking import calibrate
 from hush.errors import HushError, InvalidParameter, as_float, called_like, one_of, reject
-from hush.federated.local_mean import BEST_FROM, BEST_TO, STEPS, LocalMean, local_mean
+from hush.federated.mean_report import BEST_FROM, BEST_TO, STEPS, LocalMean, local_mean
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.federated.unbiased import bounded
 from hush.ledger.payment import unaccounted

@@ -10,8 +10,8 @@ from typing import Any
 from hush.errors import HushError, InvalidParameter, called_like, must_be_level, positive, reject, whole
 from hush.federated.category import chances
 from hush.federated.estimate import METHODS, half_width
-from hush.federated.local_mean import LocalMean
 from hush.federated.local_report import LOCAL_FAMILIES, local_noise, local_range
+from hush.federated.mean_report import LocalMean
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.noise.contract import Law
 from hush.numerics import special
