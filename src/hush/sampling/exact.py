@@ -125,7 +125,7 @@ def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64
 def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
     """Fill all draws by the fast path, then settle the undecided ones together."""
     left, words = [], []
-    scratch = np.empty((4, min(_BLOCK, sample.size)))  # allocated once for all blocks
+    scratch = np.empty((5, min(_BLOCK, sample.size)))  # allocated once for all blocks
     for start in range(0, sample.size, _BLOCK):
         places, undecided = way.fill(sample[start : start + _BLOCK], entropy, scratch)
         if places.size:
