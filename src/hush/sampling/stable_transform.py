@@ -34,7 +34,7 @@ class Transformation:
         self._noise, self._two, self._step = noise, two, step
         self._first, self._second = Pieces(two.first, 1, floor=1.0), Pieces(two.second, 2, floor=0.0)
         seen, width = self._seen()
-        # errors a (1 + A) and b B of the factors A and B are an error of at most a B + (a + b + a b) A B of the product;
+        # errors a (1 + A) and b B of the factors A and B make an error of a B + (a + b + a b) A B of their product.
         # B is monotone, so it is largest at an outermost point of its panels
         fitted = max(self._second.largest, 1.0) * self._first.error + 2.0 * self._second.error
         #: |x - truth| <= tolerance (unit + x)
@@ -100,12 +100,9 @@ class Transformation:
         gap += x
         rest = np.flatnonzero(~(gap < self._limit))  # NaN is undecided too; so is any x of 2^50 steps
         whole[rest] = 0.0
+        np.left_shift(words[0], np.uint64(63), out=gap.view(np.uint64))  # the lowest bit is the sign of the draw
+        np.copysign(whole, gap, out=whole)
         np.copyto(out, whole, casting="unsafe")
-        sign = gap.view(np.int64)
-        np.bitwise_and(words[0], np.uint64(1), out=sign.view(np.uint64))
-        np.negative(sign, out=sign)  # 0 or -1: (m ^ s) - s changes the sign
-        out ^= sign
-        out -= sign
         return rest, words[:, rest].T
 
     def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Bits) -> NDArray[np.int64]:
