@@ -38,6 +38,7 @@ FILES = (
     "peers",
     "learn",
     "learn_errors",
+    "local",
     "latency",
     "explorer",
     "growth",

@@ -114,7 +114,7 @@ BENCHMARKS = (
             "is a reference and not a competitor."
         ),
         rows="noise",
-        minutes=0.7,
+        minutes=0.6,
         measure=draws,
     ),
     Benchmark(

@@ -153,12 +153,13 @@ def test_heavy_tails_want_the_bounded_estimate():
 
 
 def test_the_default_family_has_the_least_variance():
-    """No family of the list does better than the default; Laplace leads at epsilon 1, the staircase at 4."""
+    """No family of the list does better than the default; of the noises Laplace leads at epsilon 1, the staircase at
+    4.
+    """
     for epsilon, family in ((1.0, hush.Laplace), (4.0, hush.Staircase)):
-        best = local_noise(epsilon, delta=0.0)
-        assert isinstance(best, family)
         others = [local_noise(epsilon, delta=d, family=f) for f, d in CASES]
-        assert variance_of(best) <= min(variance_of(other) for other in others)
+        assert isinstance(min(others, key=variance_of), family)
+        assert variance_of(local_noise(epsilon, delta=0.0)) <= min(variance_of(other) for other in others)
 
 
 def test_sampled_intervals_cover_the_population():
@@ -237,7 +238,7 @@ def test_histogram_covers(method, k):
     truth = np.bincount(people, minlength=k)
     hits, narrow = np.zeros(k), np.zeros(k)
     for _ in range(runs):
-        made = histogram(answers(people, 1.0, range(k), method=method))
+        made = histogram(answers(people, 1.0, range(k), method=method), raw=True)
         low, high, centre = np.array(made.low), np.array(made.high), np.array(made.count)
         hits += (low <= truth) & (truth <= high)
         narrow += np.abs(centre - truth) <= (high - low) / 3.0

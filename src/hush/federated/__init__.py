@@ -12,6 +12,7 @@ from hush.federated.estimate import Estimate, mean, total
 from hush.federated.lattice import RoundedSum
 from hush.federated.local_report import Reports, gather, local
 from hush.federated.lost_parties import dropout
+from hush.federated.mean_report import LocalMean, local_mean
 from hush.federated.modular import Ring, ring
 from hush.federated.noise_share import Share, share
 from hush.federated.planner import ReportPlan, answers_needed, reports_needed
@@ -23,6 +24,7 @@ __all__ = [
     "Budgets",
     "Estimate",
     "Histogram",
+    "LocalMean",
     "ReportPlan",
     "Reports",
     "Ring",
@@ -38,6 +40,7 @@ __all__ = [
     "gather",
     "histogram",
     "local",
+    "local_mean",
     "mean",
     "reports_needed",
     "ring",

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, one_of, reject
 from hush.federated.stable import one_budget
+from hush.federated.uniform import below
 from hush.numerics.rounding import ELEMENTARY, down, rounded_up
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 
@@ -142,31 +143,15 @@ def _odds(epsilon: float) -> Fraction:
     return 1 + Fraction(math.floor(above), _UNIT)
 
 
-def _below(bits: Bits, count: int, bound: int) -> NDArray[np.int64]:
-    """`count` uniform integers from 0 to bound - 1: random words modulo the bound.
-
-    Words of the last, incomplete cycle are drawn again.
-    """
-    last = np.uint64((1 << 64) // bound * bound - 1)
-    out = np.empty(count, dtype=np.int64)
-    left = np.arange(count)
-    while left.size:
-        words = bits.words(left.size, np.uint64)[0]
-        fair = words <= last
-        out[left[fair]] = (words[fair] % np.uint64(bound)).astype(np.int64)
-        left = left[~fair]
-    return out
-
-
 def _responded(bits: Bits, true: NDArray[np.int64], k: int, odds: Fraction) -> NDArray[np.int64]:
     a, b = odds.numerator, odds.denominator
-    drawn = _below(bits, true.size, a + (k - 1) * b)
+    drawn = below(bits, true.size, a + (k - 1) * b)
     other = (drawn - a) // b
     return np.where(drawn < a, true, other + (other >= true))  # the other categories in order, the true one skipped
 
 
 def _unary(bits: Bits, true: NDArray[np.int64], k: int, odds: Fraction) -> NDArray[np.uint8]:
     a, b = odds.numerator, odds.denominator
-    sent = (_below(bits, true.size * k, a + b) < b).astype(np.uint8).reshape(true.size, k)
-    sent[np.arange(true.size), true] = _below(bits, true.size, 2)
+    sent = (below(bits, true.size * k, a + b) < b).astype(np.uint8).reshape(true.size, k)
+    sent[np.arange(true.size), true] = below(bits, true.size, 2)
     return sent

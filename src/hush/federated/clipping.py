@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter
+from hush.numerics.arrays import on_simplex
 from hush.numerics.rounding import CLOSED_FORM, down, next_down
 
 __all__ = ["as_vector", "clipped_steps", "projected"]
@@ -56,8 +57,4 @@ def projected(vector: NDArray[np.float64], clip: float, norm: str) -> NDArray[np
         return inside * min(1.0, clip / max(float(np.linalg.norm(inside)), 5e-324))
     if float(sizes.sum()) <= clip:
         return inside
-    falling = np.sort(sizes)[::-1]
-    excess = (np.cumsum(falling) - clip) / np.arange(1, sizes.size + 1)
-    # subtract the same amount from every number (Duchi et al. 2008, Figure 1)
-    cut = float(excess[np.flatnonzero(falling > excess)[-1]])
-    return np.copysign(np.maximum(sizes - cut, 0.0), inside)
+    return np.copysign(on_simplex(sizes, clip), inside)

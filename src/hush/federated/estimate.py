@@ -12,6 +12,8 @@ The estimated quantity is the mean of the people who reported, so the noise, who
                                                         Fisher 1938) and for the lattice, plus the bias; below 50
                                                         reports, or if the correction is large, Bernstein's or
                                                         Chebyshev's inequality
+
+The average of the reports of a `LocalMean` is an average of bounded numbers without bias, so the last law is used.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 
 from hush.errors import HushError, InvalidParameter, Unsupported, must_be_level, one_of
 from hush.federated.local_report import STEPS, Reports
+from hush.federated.mean_report import LocalMean
 from hush.federated.unbiased import Bounded, bounded
 from hush.noise.contract import Law
 from hush.numerics import special
@@ -62,14 +65,14 @@ class Estimate:
 def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled: bool = False) -> Estimate:
     """Estimate the mean of the people's (clipped) values.
 
-    method: "average" of the reports; "bounded", the average of an unbiased bounded function of each report (see
-    hush.federated.unbiased), which has a finite variance for stable noise and a smaller one for Laplace noise; or
-    "auto", the method with the narrower interval.
+    method: "average" of the reports, the only one for reports of a `LocalMean`; "bounded", the average of an unbiased
+    bounded function of each report (see hush.federated.unbiased), which has a finite variance for stable noise and a
+    smaller one for Laplace noise; or "auto", the method with the narrower interval.
 
     Guarantees: the interval contains the mean of the people who reported (with sampled=True: of the population of
-    which they are a random sample) with probability at least `level`. For "bounded" with 50 or more reports this is
-    based on a corrected normal law, checked against exact convolutions at levels from 0.5 to 0.9999; for sampled=True
-    on Student's t law.
+    which they are a random sample) with probability at least `level`. For "bounded" and for a `LocalMean` with 50 or
+    more reports this is based on a corrected normal law, checked against exact convolutions at levels from 0.5 to
+    0.9999; for sampled=True on Student's t law.
 
     >>> from hush.federated import local
     >>> guess = mean(local([40.0] * 2000, 1.0, 0, 100, delta=0.0, family="laplace"))
@@ -85,7 +88,7 @@ def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled
     level = must_be_level(level)
     way = methods(reports.noise, reports.count, level)[0] if method == "auto" else method
     wide = half_width(reports.noise, reports.count, level=level, method=way)
-    numbers = reports.places if way == "average" else bounded(reports.noise.plain())(reports.places)
+    numbers = reports.places if way == "average" else bounded(_law(reports.noise).plain())(reports.places)
     if sampled:
         wide = max(wide, _sampled(numbers, reports.noise, way, level))
     value = reports.low + reports.width * (math.fsum(numbers) / reports.count)
@@ -98,7 +101,7 @@ def total(reports: Reports, *, level: float = 0.95, method: str = "auto") -> Est
     return Estimate(one.value * one.count, one.half_width * one.count, level, one.method, one.count)
 
 
-def methods(noise: Law, count: int, level: float) -> list[str]:
+def methods(noise: Law | LocalMean, count: int, level: float) -> list[str]:
     """The methods that exist for a noise, the one with the narrowest interval first."""
     found: list[tuple[float, str]] = []
     for way in METHODS:
@@ -109,32 +112,43 @@ def methods(noise: Law, count: int, level: float) -> list[str]:
     return [way for _, way in sorted(found)]
 
 
-def half_width(noise: Law, count: int, *, level: float, method: str) -> float:
+def _law(noise: Law | LocalMean) -> Law:
+    """The added law; a `LocalMean` has none."""
+    if isinstance(noise, LocalMean):
+        raise Unsupported("the reports of a LocalMean are bounded and unbiased themselves; write method='average'.")
+    return noise
+
+
+def half_width(noise: Law | LocalMean, count: int, *, level: float, method: str) -> float:
     """Half the width of the interval of a mean of `count` reports, in units of the range."""
     sure = must_be_level(level)
     one_of("method", method, METHODS)
     rounding = 1.0 / STEPS  # half a step for rounding the value and half a step for rounding the draw
+    if isinstance(noise, LocalMean) and method == "average":
+        return _bounded_width(noise, count, sure) + rounding
+    noise = _law(noise)
     if method == "average":
         return _average_width(noise.plain(), count, sure) + rounding
     g = bounded(noise.plain())
     return _bounded_width(g, count, sure) + g.bias + g.slope * rounding
 
 
-def _bounded_width(g: Bounded, count: int, level: float) -> float:
+def _bounded_width(g: Bounded | LocalMean, count: int, level: float) -> float:
     """The w with P(|mean of `count` bounded numbers - its expectation| <= w) >= level."""
     miss, deviation = 1.0 - level, math.sqrt(g.variance / count)
-    log, reach = math.log(2.0 / miss), (g.most + 1.0) / 3.0
+    log, reach = math.log(2.0 / miss), g.reach / 3.0
     bernstein = (log * reach + math.sqrt((log * reach) ** 2 + 2.0 * count * g.variance * log)) / count
     proved = min(deviation / math.sqrt(miss), bernstein)  # Chebyshev
     z = float(-special.ndtri(0.5 * miss))
-    skewness, kurtosis = g.third / (g.variance**1.5 * math.sqrt(count)), g.fourth / (g.variance**2 * count)
+    third, fourth = g.cumulants
+    skewness, kurtosis = third / (g.variance**1.5 * math.sqrt(count)), fourth / (g.variance**2 * count)
     more = (z * z + 1.0) / 6.0 * skewness + (z**3 + 3.0 * z) / 24.0 * kurtosis
     if count < _FEW or more > 0.25 * z:
         return proved
     return min((z + more) * deviation + g.wobble(count), proved)
 
 
-def _sampled(numbers: NDArray[np.float64], noise: Law, method: str, level: float) -> float:
+def _sampled(numbers: NDArray[np.float64], noise: Law | LocalMean, method: str, level: float) -> float:
     if method == "average" and math.isinf(noise.variance):
         raise Unsupported(
             "sampled=True needs a finite variance, and the average of stable reports has none; write method='bounded'."
@@ -144,7 +158,7 @@ def _sampled(numbers: NDArray[np.float64], noise: Law, method: str, level: float
             f"sampled=True needs at least {_FEW} reports, got {numbers.size}; "
             "write sampled=False for an interval of the mean of the people who reported."
         )
-    extra = bounded(noise.plain()).bias if method == "bounded" else 0.0
+    extra = bounded(_law(noise).plain()).bias if method == "bounded" else 0.0
     deviation = float(numbers.std(ddof=1))
     t = float(-special.stdtrit(numbers.size - 1, 0.5 * (1.0 - level)))
     skewness = abs(float(np.mean((numbers - numbers.mean()) ** 3))) / deviation**3 if deviation > 0.0 else 0.0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from hush.errors import HushError, InvalidParameter, called_like, must_be_level, positive, reject, whole
 from hush.federated.category import chances
 from hush.federated.estimate import METHODS, half_width
 from hush.federated.local_report import LOCAL_FAMILIES, local_noise, local_range
+from hush.federated.mean_report import LocalMean
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.noise.contract import Law
 from hush.numerics import special
@@ -28,13 +30,14 @@ _MOST = 1 << 50  # reports: the search ends here, far above the number of people
 
 @dataclass(frozen=True)
 class Need:
-    """One row of a plan: a noise (in units of the range; None for categories), a method, and the fewest reports.
+    """One row of a plan: a noise in units of the range or a `LocalMean` (None for categories), a method, and the fewest
+    reports.
 
     `reports` is None if no number of reports reaches the target error.
     """
 
     family: str
-    noise: Law | None
+    noise: Law | LocalMean | None
     method: str
     reports: int | None
     half_width: float
@@ -89,7 +92,7 @@ def reports_needed(
 
     >>> plan = reports_needed(2.0, 1.0, 0, 100, delta=0.0)
     >>> plan.best.family, plan.best.method
-    ('laplace', 'bounded')
+    ('optimal', 'average')
     """
     start, end = local_range(low, high)
     goal = positive("error", error, "write error=2.0") / (end - start)
@@ -132,7 +135,7 @@ def answers_needed(error: float, epsilon: float, categories: int, *, level: floa
 def _rows(family: str, epsilon: float, delta: float, goal: float, level: float, width: float) -> list[Need]:
     found = []
     for method in METHODS:
-        noises = [local_noise(epsilon, delta=delta, family=family)]
+        noises: list[Any] = [local_noise(epsilon, delta=delta, family=family)]
         if method == "average" and family in AVERAGED:
             noises = AVERAGED[family](epsilon)
         try:
@@ -146,6 +149,6 @@ def _rows(family: str, epsilon: float, delta: float, goal: float, level: float, 
     return found
 
 
-def _fewest(noise: Law, goal: float, level: float, method: str) -> int | None:
+def _fewest(noise: Law | LocalMean, goal: float, level: float, method: str) -> int | None:
     """The least number of reports that reaches the target; None if none up to `_MOST` does."""
     return first_true_from(1, _MOST, lambda count: half_width(noise, count, level=level, method=method) <= goal)

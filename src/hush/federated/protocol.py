@@ -248,7 +248,9 @@ def agree(
     """Terms under which `rounds` rounds of sums cost (epsilon, delta) in the central view.
 
     At least `honest` clients (default: all) must answer in each round.
-    family: "stable" (l1 clipping, pure epsilon) or "gaussian" (l2 clipping, needs delta > 0).
+    family: "stable" (l1 clipping, pure epsilon) or "gaussian" (l2 clipping, needs delta > 0). Stable shares are for two
+    to ten parties whose single messages may be seen, or for parties that drop out. With secure aggregation, shares of
+    discrete Laplace noise have less error: `share(hush.Discrete(hush.Laplace(b), step), parties)`.
 
     Guarantees: terms.epsilon("central", delta) <= epsilon, where terms.slip() must be added to delta.
 

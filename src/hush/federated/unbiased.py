@@ -62,6 +62,16 @@ class Bounded:
     third: float
     fourth: float
 
+    @property
+    def reach(self) -> float:
+        """A bound on the distance of g from its expectation."""
+        return self.most + 1.0
+
+    @property
+    def cumulants(self) -> tuple[float, float]:
+        """`third` and `fourth`."""
+        return self.third, self.fourth
+
     def wobble(self, count: int) -> float:
         """The error of the normal law for a mean of `count` numbers that lie almost on a lattice: half a lattice step.
 

@@ -64,12 +64,14 @@ class Counts(NamedTuple):
 
 
 class TwoUniforms(NamedTuple):
-    """A law whose magnitude |X| is a function of two independent uniform variables."""
+    """A law whose magnitude |X| is a product of functions of two independent uniform variables."""
 
     #: The length that magnitudes are measured in.
     unit: float
-    #: |X|/unit in floats, from two arrays of 63-bit words; NaN where a word is too close to 0 or 1 for floats.
-    magnitude: Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.float64]]
+    #: The factors of |X|/unit in floats. Each takes the distance of its uniform from 0 and side = 0, or the distance
+    #: from 1 and side = 1; the first takes side 0 only. The second is monotone.
+    first: Callable[[NDArray[np.float64], int], NDArray[np.float64]]
+    second: Callable[[NDArray[np.float64], int], NDArray[np.float64]]
     #: |X|/unit in ball arithmetic, from two balls.
     ball: Callable[[Ball, Ball], Ball]
 

@@ -23,9 +23,6 @@ from hush.numerics.ball import Ball, Tail, flint_module
 __all__ = ["tail", "two_uniforms"]
 
 Array = NDArray[np.float64]
-Words = NDArray[np.uint64]
-
-_LEAST = 2.0**43  # words below this, of 2^63: uniforms within 2^-20 of 0 or 1 are left to ball arithmetic
 
 
 def tail(alpha: float, gamma: float) -> Tail:
@@ -92,25 +89,25 @@ def _series(y: Ball, alpha: float) -> Ball | None:
     return None
 
 
-def two_uniforms(alpha: float) -> tuple[Callable[[Words, Words], Array], Callable[[Ball, Ball], Ball]]:
-    """Return two functions for |X|/gamma: from 63-bit words of both uniforms in floats, and from two balls.
+def two_uniforms(
+    alpha: float,
+) -> tuple[Callable[[Array, int], Array], Callable[[Array, int], Array], Callable[[Ball, Ball], Ball]]:
+    """Return three functions for |X|/gamma: its two factors in floats, and the whole in balls.
 
-    The first returns NaN where a word is too close to 0 or 1 for floats.
+    Chambers, Mallows and Stuck (1976): |X|/gamma is a function of a uniform angle times a power of a waiting time. A
+    float factor takes the distance of its uniform from 0 (side 0) or from 1 (side 1, for the waiting time only).
     """
+    c, power = 0.5 * math.pi * (2.0 - alpha), (alpha - 1.0) / alpha
 
-    def magnitude(angle: Words, wait: Words) -> Array:
-        u, v = angle.astype(np.float64), wait.astype(np.float64)
-        rest = (np.uint64(1 << 63) - wait).astype(np.float64)  # subtracted as integers, so that 1 - U' keeps its digits
-        u[(u < _LEAST) | (v < _LEAST) | (rest < _LEAST)] = np.nan
-        u *= 0.5 * math.pi * 2.0**-63
-        c = 0.5 * math.pi * (2.0 - alpha)
-        power = (alpha - 1.0) / alpha
-        log_x = np.log(np.sin(u)) * (-1.0 / alpha)
+    def by_angle(u: Array, side: int) -> Array:
+        phi = 0.5 * math.pi * u
+        log_x = np.log(np.sin(phi)) * (-1.0 / alpha)
         if power > 0.0:
-            with np.errstate(divide="ignore"):
-                w = np.where(v < 2.0**62, -np.log(v * 2.0**-63), -np.log1p(rest * -(2.0**-63)))
-            log_x += power * (np.log(w) - np.log(np.sin(c + (alpha - 1.0) * u)))
-        return np.exp(log_x) * np.sin(c + alpha * u)
+            log_x -= power * np.log(np.sin(c + (alpha - 1.0) * phi))
+        return np.exp(log_x) * np.sin(c + alpha * phi)
+
+    def by_wait(near: Array, side: int) -> Array:
+        return (-np.log(near) if side == 0 else -np.log1p(-near)) ** power
 
     def ball(angle: Ball, wait: Ball) -> Ball:
         arb = flint_module().arb
@@ -121,4 +118,4 @@ def two_uniforms(alpha: float) -> tuple[Callable[[Words, Words], Array], Callabl
             x = x * ((c + (a - 1) * phi).sin() / -wait.log()) ** ((1 - a) / a)
         return x
 
-    return magnitude, ball
+    return by_angle, by_wait, ball

@@ -26,7 +26,7 @@ from hush.sampling.threshold import MARGIN, SATURATED, Pending, Tails, tails
 
 __all__ = ["SATURATED", "draw", "draw_from", "law_of", "plain_law", "sampler", "sampler_for"]
 
-_BLOCK = 1 << 14  # draws in one block, so that its arrays stay in the processor cache
+_BLOCK = 1 << 15  # draws in one block, so that its arrays stay in the processor cache
 
 
 class _Sampler(Protocol):
@@ -48,7 +48,9 @@ def sampler(noise: Law, step: float, margin: float = MARGIN) -> _Sampler:
     row = descriptor(noise)
     if noise.discrete or not row.panels or float(law.guess(np.array(2.0**-8))) <= MOST_THRESHOLDS:
         return Guide(law)
-    return Panels(law) if row.two_uniforms is None else Transformation(noise, row.two_uniforms(noise), step, margin)
+    if row.two_uniforms is None or not noise.slow_tail:
+        return Panels(law)
+    return Transformation(noise, row.two_uniforms(noise), step, margin)
 
 
 def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | None = None) -> NDArray[np.int64]:
@@ -125,7 +127,7 @@ def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64
 def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
     """Fill all draws by the fast path, then settle the undecided ones together."""
     left, words = [], []
-    scratch = np.empty((4, min(_BLOCK, sample.size)))  # allocated once for all blocks
+    scratch = np.empty((5, min(_BLOCK, sample.size)))  # allocated once for all blocks
     for start in range(0, sample.size, _BLOCK):
         places, undecided = way.fill(sample[start : start + _BLOCK], entropy, scratch)
         if places.size:

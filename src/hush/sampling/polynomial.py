@@ -27,7 +27,7 @@ from hush.sampling.entropy import Bits
 from hush.sampling.tail_ball import tail
 from hush.sampling.threshold import Pending, Tails
 
-__all__ = ["Panels"]
+__all__ = ["Panels", "fit_nodes"]
 
 Array = NDArray[np.float64]
 
@@ -42,12 +42,12 @@ _ROUGH = 1e-14  # relative error; a panel with a larger one is not used
 
 
 @cache
-def _nodes() -> tuple[Array, Array, Array]:
+def fit_nodes(degree: int) -> tuple[Array, Array, Array]:
     """Return the Chebyshev points in (0, 1), the matrix from values to coefficients, and the points to check."""
-    nodes = 0.5 - 0.5 * np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
+    nodes = 0.5 - 0.5 * np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
     fit = np.linalg.inv(np.vander(2.0 * nodes - 1.0, increasing=True))  # well conditioned about the middle
-    shift = np.zeros((_DEGREE + 1, _DEGREE + 1))  # powers of 2t - 1 to powers of t
-    for k in range(_DEGREE + 1):
+    shift = np.zeros((degree + 1, degree + 1))  # powers of 2t - 1 to powers of t
+    for k in range(degree + 1):
         for j in range(k + 1):
             shift[j, k] = math.comb(k, j) * 2.0**j * (-1.0) ** (k - j)
     between = np.concatenate([[0.0], 0.5 * (nodes[1:] + nodes[:-1]), [1.0 - _FROM_END]])
@@ -61,7 +61,7 @@ class Panels:
         self._law, noise = law, law.noise
         low = ((np.arange(_COUNT) + _FIRST) << _BITS_BELOW).view(np.float64) * 2.0**-63
         width = np.ldexp(0.5**_PER_OCTAVE_BITS, np.frexp(low)[1] - 1)
-        nodes, fit, between = _nodes()
+        nodes, fit, between = fit_nodes(_DEGREE)
         x = noise.inverse_tail(0.5 * (low[:, None] + width[:, None] * nodes))
         middle = x[:, [_DEGREE // 2]]
         # fit the differences from the middle: they are small, so their round-off is small too
@@ -144,12 +144,9 @@ class Panels:
         gap += x
         rest = np.flatnonzero(~(gap < self._limit))  # NaN, on a panel without a polynomial, is undecided too
         whole[rest] = 0.0
+        np.left_shift(words, np.uint64(63), out=gap.view(np.uint64))  # the lowest bit is the sign of the draw
+        np.copysign(whole, gap, out=whole)
         np.copyto(out, whole, casting="unsafe")
-        sign = gap.view(np.int64)
-        np.bitwise_and(words, np.uint64(1), out=sign.view(np.uint64))
-        np.negative(sign, out=sign)  # 0 or -1: (m ^ s) - s changes the sign
-        out ^= sign
-        out -= sign
         return rest, words[rest][:, None]
 
     def quantile(self, known: NDArray[np.uint64], scratch: Array) -> Array:
@@ -157,15 +154,15 @@ class Panels:
 
         The result is stored in the first row of `scratch`.
         """
-        x, inside, v, spare = scratch[:, : known.size]
+        x, inside, v, spare = scratch[:4, : known.size]
         panel, bits = spare.view(np.int64), v.view(np.int64)
         np.copyto(v, known.view(np.int64))
         np.right_shift(bits, _BITS_BELOW, out=panel)
         panel -= _FIRST - 1
-        np.maximum(panel, 0, out=panel)
         bits &= (1 << _BITS_BELOW) - 1
         np.copyto(inside, bits)
         column = v  # its bits are no longer needed
+        # mode="clip" takes the first row for V below the last octave
         np.take(self._coefficients[_DEGREE], panel, out=x, mode="clip")
         for power in range(_DEGREE - 1, -1, -1):
             x *= inside

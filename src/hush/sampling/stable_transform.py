@@ -1,7 +1,8 @@
 """Draws on fine lattices of a noise that is a function of two uniforms, such as stable noise.
 
-It is used where the tail in ball arithmetic is a slow integral. Both uniforms are known as intervals. The float64 value
-decides unless it is within its error bound of a half. Then both intervals take more bits, and the same formula is
+It is used where the tail in ball arithmetic is a slow integral. The noise is a product of a function of each uniform,
+and floats evaluate both by polynomials (pieces.py). Both uniforms are known as intervals. The float64 value decides
+unless it is within its error bound of a half. Then both intervals take more bits, and the same formula is
 evaluated in ball arithmetic until the whole ball rounds to one number.
 """
 
@@ -18,6 +19,7 @@ from hush.noise.contract import Law
 from hush.noise.family import TwoUniforms
 from hush.numerics.ball import flint_module, precision
 from hush.sampling.entropy import Bits
+from hush.sampling.pieces import Pieces
 from hush.sampling.threshold import MARGIN, SATURATED, Pending
 
 __all__ = ["Transformation"]
@@ -30,9 +32,13 @@ class Transformation:
 
     def __init__(self, noise: Law, two: TwoUniforms, step: float, margin: float = MARGIN) -> None:
         self._noise, self._two, self._step = noise, two, step
+        self._first, self._second = Pieces(two.first, 1, floor=1.0), Pieces(two.second, 2, floor=0.0)
         seen, width = self._seen()
+        # errors a (1 + A) and b B of the factors A and B make an error of a B + (a + b + a b) A B of their product.
+        # B is monotone, so it is largest at an outermost point of its panels
+        fitted = max(self._second.largest, 1.0) * self._first.error + 2.0 * self._second.error
         #: |x - truth| <= tolerance (unit + x)
-        self.tolerance = margin * max(seen, 2.0**-53) + 2.0 * width
+        self.tolerance = margin * max(seen, fitted, 2.0**-53) + 2.0 * width
         self._limit = 0.5 - self.tolerance * two.unit / step
 
     def _seen(self) -> tuple[float, float]:
@@ -56,10 +62,11 @@ class Transformation:
         pairs = [(a, w) for a in ends for w in ends] + list(
             zip(scattered, scattered[48:] + scattered[:48], strict=True)
         )
-        angle, wait = (np.array(column, dtype=np.uint64) for column in zip(*pairs, strict=True))
+        words = np.array(pairs, dtype=np.uint64).T << np.uint64(1)
+        floats = self._magnitude(words, np.empty((5, len(pairs))))
         seen = width = 0.0
         with precision(192):
-            for (a, w), x in zip(pairs, self._two.magnitude(angle, wait), strict=True):
+            for (a, w), x in zip(pairs, floats, strict=True):
                 if math.isnan(x):
                     continue
                 truth = self._two.ball(arb(a) / 2**63, arb(w) / 2**63)
@@ -72,19 +79,30 @@ class Transformation:
             )
         return seen, width
 
-    def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: NDArray[np.float64]) -> Pending:
+    def _magnitude(self, words: NDArray[np.uint64], scratch: Array) -> Array:
+        """Return |X|/unit for two rows of words, in the first row of `scratch`; NaN where a factor has no panel."""
+        x, factor, spare = scratch[0], scratch[1], scratch[2:5]
+        self._first.evaluate(words[0], x, spare)
+        self._second.evaluate(words[1], factor, spare)
+        x *= factor
+        return x
+
+    def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: Array) -> Pending:
         """Write the next draws into `out`, and return the undecided ones for `settle`."""
-        words = entropy.words(out.size, np.uint64, lanes=2)
-        angle, wait = words >> np.uint64(1)
-        x = self._two.magnitude(angle, wait) * (self._two.unit / self._step)
-        whole = np.rint(x)
-        certain = (np.abs(x - whole) + self.tolerance * x < self._limit) & (x < 2.0**50)
-        rest = np.flatnonzero(~certain)
+        words = entropy.words(out.size, np.uint64, lanes=2).astype(np.uint64, copy=False)  # native order
+        x = self._magnitude(words, scratch[:, : out.size])
+        whole, gap = scratch[1:3, : out.size]
+        x *= self._two.unit / self._step
+        np.rint(x, out=whole)
+        np.subtract(x, whole, out=gap)
+        np.abs(gap, out=gap)
+        x *= self.tolerance
+        gap += x
+        rest = np.flatnonzero(~(gap < self._limit))  # NaN is undecided too; so is any x of 2^50 steps
         whole[rest] = 0.0
+        np.left_shift(words[0], np.uint64(63), out=gap.view(np.uint64))  # the lowest bit is the sign of the draw
+        np.copysign(whole, gap, out=whole)
         np.copyto(out, whole, casting="unsafe")
-        sign = -(words[0] & np.uint64(1)).view(np.int64)
-        out ^= sign
-        out -= sign
         return rest, words[:, rest].T
 
     def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Bits) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.numerics.arrays import on_simplex
 from hush.releasing.error_bars import Total
 from hush.workload.residual import Subset
 
@@ -73,10 +74,4 @@ def non_negative_fit(estimates: Array, total: float) -> Array:
 
     They are the estimates less a constant, where that is positive (projection to a simplex).
     """
-    if total <= 0.0:
-        return np.zeros_like(estimates)
-    ordered = np.sort(estimates.ravel())[::-1]
-    sums = np.cumsum(ordered) - total
-    places = np.arange(1.0, ordered.size + 1.0)
-    count = int(np.flatnonzero(ordered - sums / places > 0.0)[-1]) + 1
-    return np.maximum(estimates - sums[count - 1] / count, 0.0)
+    return np.zeros_like(estimates) if total <= 0.0 else on_simplex(estimates, total)
