@@ -47,11 +47,13 @@ class Nested:
     # -- what is measured ------------------------------------------------------------------------------------
 
     def columns(self, size: int) -> tuple[str, ...]:
-        """The counts of the blocks of this size: the bins themselves, or the first and the last bin of each block."""
+        """The counts of the blocks of this size: the bins themselves, or the first and the last bin of each block. The
+        last block is named as if it had all its bins, so that names of different sizes differ.
+        """
         if size == 1:
             return self.bins
-        name, last = self.bins[0].rpartition(".")[0], len(self.bins) - 1
-        return tuple(f"{name}.{first}-{min(first + size - 1, last)}" for first in range(0, last + 1, size))
+        name = self.bins[0].rpartition(".")[0]
+        return tuple(f"{name}.{first}-{first + size - 1}" for first in range(0, len(self.bins), size))
 
     def sums(self, size: int) -> tuple[tuple[str, ...], ...]:
         """The bins of each block."""
