@@ -141,7 +141,7 @@ def test_neighbouring_tables_differ_as_charged():
         wards = table.group_by("k", keys=[0, 1, 2], groups_per_unit=2)
         return wards.aggregate(m=quantile("x", 0.5, low=0, high=59, rows_per_unit=2))
 
-    plan = asked(rows).plan(1.0, 1e-6, limits_share=0.0)
+    plan = asked(rows).plan(1.0, 1e-6, limits_share=0.0, family="laplace")
     assert "blocks" in plan.query.measures[0].note
     bound, salt = plan.spent.plan.sensitivity, bytes(32)
     weights = {name: 1.0 / law.noise.scale for name, law in plan.spent.mechanisms.items()}

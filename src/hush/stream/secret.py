@@ -149,6 +149,7 @@ class Secret:
             connection.execute("BEGIN IMMEDIATE")
             drawn = "SELECT 1 FROM inputs WHERE period >= ? AND measured IS NOT NULL"
             if connection.execute(drawn, (period,)).fetchone() is not None:
+                connection.execute("ROLLBACK")
                 raise LedgerError("another process added a period at the same time; add it again.")
             for table in ("inputs", "people"):
                 connection.execute(f"DELETE FROM {table} WHERE period >= ?", (period,))
