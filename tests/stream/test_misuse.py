@@ -156,7 +156,7 @@ def test_two_unnamed_periods_are_never_one(tmp_path, monkeypatch) -> None:
         return found
 
     monkeypatch.setattr(type(running), "_number", late)
-    with pytest.raises(hush.LedgerError, match="add it again"):
+    with pytest.raises(hush.LedgerError, match="added this period before"):
         running.add(5)
     assert running.periods == 1 and running.add(5).period == 2
 

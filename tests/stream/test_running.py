@@ -203,8 +203,8 @@ def killed(place, work):
 
 @pytest.mark.parametrize("place", DEATHS, ids=str)
 def test_a_killed_process_loses_and_repeats_nothing(short, tmp_path, place):
-    """The period is published once or not at all; then it can be added, with another count only if nothing was kept. What
-    was kept in secret before the death is published as it is.
+    """The period is published once or not at all; then it can be added, with another count only if nothing was kept.
+    What was kept in secret before the death is published as it is.
     """
     running = started(short, tmp_path)
     before = running.add(10).noisy

@@ -25,7 +25,12 @@ from hush.tables.nested.blocks import Nested  # noqa: E402
 from hush.tables.nested.search import excess_error, levels_for  # noqa: E402
 from hush.tables.quantile_estimate import QuantileOf  # noqa: E402
 
-LAYOUTS = [(48, (8, 1), (0.4, 0.6)), (50, (8, 1), (1.0, 1.0)), (101, (20, 5, 1), (0.3, 0.3, 0.4)), (7, (3, 1), (0.5, 0.5))]
+LAYOUTS = [
+    (48, (8, 1), (0.4, 0.6)),
+    (50, (8, 1), (1.0, 1.0)),
+    (101, (20, 5, 1), (0.3, 0.3, 0.4)),
+    (7, (3, 1), (0.5, 0.5)),
+]
 
 
 def nested(bins, sizes, shares):
@@ -134,7 +139,9 @@ def test_one_person_moves_no_more_than_is_charged(layout, rows):
 def test_neighbouring_tables_differ_as_charged():
     """In the engine, with all rows of one person left out: the columns that get noise move within their bounds."""
     random = np.random.default_rng(6)
-    rows = pa.table({"who": random.integers(0, 10, 80), "x": random.integers(0, 60, 80), "k": random.integers(0, 3, 80)})
+    rows = pa.table(
+        {"who": random.integers(0, 10, 80), "x": random.integers(0, 60, 80), "k": random.integers(0, 3, 80)}
+    )
 
     def asked(data):
         table = tables.table(data, unit="who")
@@ -232,7 +239,14 @@ def test_half_widths_are_those_of_the_law():
 
 @pytest.mark.parametrize(
     ("bins", "epsilon", "delta", "groups"),
-    [(4, 1.0, 1e-6, 1), (33, 0.2, 0.0, 1), (60, 8.0, 1e-6, 1), (300, 0.2, 0.0, 1), (300, 1.0, 1e-6, 1), (300, 1.0, 1e-6, 60)],
+    [
+        (4, 1.0, 1e-6, 1),
+        (33, 0.2, 0.0, 1),
+        (60, 8.0, 1e-6, 1),
+        (300, 0.2, 0.0, 1),
+        (300, 1.0, 1e-6, 1),
+        (300, 1.0, 1e-6, 60),
+    ],
 )
 def test_never_worse_than_the_histogram(bins, epsilon, delta, groups):
     """For the quantile and for the count beside it."""
@@ -242,7 +256,9 @@ def test_never_worse_than_the_histogram(bins, epsilon, delta, groups):
     for family in ("laplace", "gaussian") if delta else ("laplace",):
         query = wards.aggregate(m=quantile("x", 0.5, edges=edges), n=count())
         plan = query.plan(epsilon, delta, family=family, limits_share=0.0)
-        flat = wards.aggregate(m=histogram("x", edges=edges), n=count()).plan(epsilon, delta, family=family, limits_share=0.0)
+        flat = wards.aggregate(m=histogram("x", edges=edges), n=count()).plan(
+            epsilon, delta, family=family, limits_share=0.0
+        )
         made, single = plan.spent.mechanisms, flat.spent.mechanisms
         blocks = plan.query.measures[0].answer.nested
         sizes = (1,) if blocks is None else blocks.sizes
@@ -259,11 +275,16 @@ def test_where_the_histogram_is_measured(ages):
 
     def note(query, **options):
         plan = query.plan(1.0, 1e-6, limits_share=0.0, **options)
-        assert plan.query.measures[0].answer.__class__.__name__ != "QuantileOf" or plan.query.measures[0].answer.nested is None
+        assert (
+            plan.query.measures[0].answer.__class__.__name__ != "QuantileOf"
+            or plan.query.measures[0].answer.nested is None
+        )
         return plan.query.measures[0].note, repr(plan)
 
     middle = quantile("x", 0.5, low=0, high=100)
-    found, shown = note(ages.mutate(k=ages["x"] % 3).group_by("k", keys="private", groups_per_unit=1).aggregate(m=middle))
+    found, shown = note(
+        ages.mutate(k=ages["x"] % 3).group_by("k", keys="private", groups_per_unit=1).aggregate(m=middle)
+    )
     assert "because its groups are found privately" in found and "found privately" in shown
     found, _ = note(ages.aggregate(m=quantile("x", 0.5, low="private", high="private")))
     assert "because its bounds are found privately" in found
@@ -282,13 +303,19 @@ def test_quantiles_of_one_column_share_the_blocks(ages):
     assert second.nested == first.parts[0].nested
     made = plan.answer(ledger=None)
     assert made["a_q25"][0] <= made["b"][0] <= made["a_q75"][0]
-    assert len([name for name in plan.spent.mechanisms if "-" in name]) == len(second.nested.columns(second.nested.sizes[0]))
+    assert len([name for name in plan.spent.mechanisms if "-" in name]) == len(
+        second.nested.columns(second.nested.sizes[0])
+    )
 
 
 def test_a_mean_and_two_columns_have_blocks_too(ages):
-    plan = ages.mutate(y=ages["x"] * 2).aggregate(
-        a=quantile("x", 0.5, low=0, high=100), b=quantile("y", 0.5, low=0, high=200), m=mean("x", low=0, high=100)
-    ).plan(1.0, 1e-6, limits_share=0.0)
+    plan = (
+        ages.mutate(y=ages["x"] * 2)
+        .aggregate(
+            a=quantile("x", 0.5, low=0, high=100), b=quantile("y", 0.5, low=0, high=200), m=mean("x", low=0, high=100)
+        )
+        .plan(1.0, 1e-6, limits_share=0.0)
+    )
     assert [bool(measure.note) for measure in plan.query.measures] == [True, True, False]
     assert plan.answer(ledger=None).names == ("a", "b", "m")
 
@@ -319,7 +346,21 @@ def test_one_bin_alone_has_no_blocks():
 def test_on_the_command_line_and_in_sql(tmp_path, capsys):
     path = tmp_path / "ages.csv"
     path.write_text("who,x\n" + "".join(f"{i},{i % 101}\n" for i in range(2000)))
-    main(["answer", str(path), "--unit", "who", "--quantile", "x:0.5:0:100", "--epsilon", "1", "--delta", "1e-6", "--plan"])
+    main(
+        [
+            "answer",
+            str(path),
+            "--unit",
+            "who",
+            "--quantile",
+            "x:0.5:0:100",
+            "--epsilon",
+            "1",
+            "--delta",
+            "1e-6",
+            "--plan",
+        ]
+    )
     assert "measured are blocks of 1 and" in capsys.readouterr().out
     rule = tables.TableRule(str(path), unit="who", rows_per_unit=1, columns={"x": tables.ColumnRule(0, 100)})
     asked = {"epsilon": 1.0, "delta": 1e-6}

@@ -2,8 +2,8 @@
 
 The ledger's file holds what was published, and a MAC (a hash with a secret key) of each input. It holds no noise, no
 count without noise and no seed. The noise of a period is drawn inside the transaction that records it, so only one
-process draws it, and it is on disk before anybody sees it. `draw` also keeps it in secret first: `restore` records what a
-process drew that died before the end of its transaction, or what an old copy of the ledger lacks.
+process draws it, and it is on disk before anybody sees it. `draw` also keeps the noisy numbers in secret first.
+`restore` records them, if a process died before the end of its transaction, or if the ledger is an old copy.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Streams:
             log, account = store.refreshed(connection)
             known, last = stream_rows.periods(store.file, connection, record)
             if new and number <= len(known):
-                raise LedgerError("another process added a period at the same time; nothing was published; add it again.")
+                raise LedgerError("another process added this period before; nothing was published; add it again.")
             if number <= len(known):
                 _must_be_same(known[number - 1], mac)
                 return known[number - 1]

@@ -182,9 +182,9 @@ class RunningStream:
         from hush.ledger.stream_rows import Period
 
         inputs = secret.inputs()
-        if len(inputs) == self.periods + 1 and inputs[-1].measured is not None:
-            last = inputs[-1]
-            made = Period(len(inputs), last.label, last.measured, secret.mac(self.name, len(inputs), last))
+        last, number = (inputs[-1], len(inputs)) if inputs else (Input(0), 0)
+        if number == self.periods + 1 and last.measured is not None:
+            made = Period(number, last.label, last.measured, secret.mac(self.name, number, last))
             self._streams.restore(self._record, made, self._must_belong)
 
     def __repr__(self) -> str:

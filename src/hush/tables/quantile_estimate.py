@@ -78,10 +78,12 @@ class QuantileOf:
 
     def planning_point(self, rows: int) -> dict[str, float]:
         """Rows that are spread evenly over the grid."""
-        each = dict.fromkeys(self.names, rows / len(self.names))
-        for size in () if self.nested is None else self.nested.sizes:
-            bins = zip(self.nested.columns(size), self.nested.sums(size), strict=True)
-            each |= {name: len(summed) * rows / len(self.names) for name, summed in bins}
+        each, nested = dict.fromkeys(self.names, rows / len(self.names)), self.nested
+        if nested is None:
+            return each
+        for size in nested.sizes:
+            blocks = zip(nested.columns(size), nested.sums(size), strict=True)
+            each |= {name: len(bins) * rows / len(self.names) for name, bins in blocks}
         return each
 
     def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:

@@ -5,11 +5,11 @@ each size: it moves one count of each size by 1. The counts of size s_l have noi
 p_l the square of their share. With P_l the matrix that replaces each block by its mean, E_0 = P_0, E_l = P_l - P_(l-1)
 and lambda_l the sum of s_j p_j over j >= l, the least squares estimate of the bins is
 
-    S z    with    S = sum of E_l/lambda_l    and    z_i = sum over l of p_l times the noisy count of the block of bin i.
+    S z,    S = sum of E_l/lambda_l,    z_i = sum over l of p_l times the noisy count of the block of bin i.
 
 Without noise it is the true count of each bin: then z = G x with G = sum of lambda_l E_l, and S G = 1. It is unbiased
-for any shares (docs/maths/workload.md). The last block may have fewer bins than the others. It is continued by bins that
-are empty and known to be so.
+for any shares (docs/maths/workload.md). The last block may have fewer bins than the others. It is continued by bins
+that are empty and known to be so.
 
 Only +, -, * and / are used on released numbers, each for all groups at once: the bits of a group do not depend on other
 groups.

@@ -58,7 +58,9 @@ class _Histogram:
 Blocks = dict[str, Nested]
 
 
-def in_blocks(query: QueryDescription, flat: Spending, family: str | None, make: Make) -> tuple[QueryDescription, Spending]:
+def in_blocks(
+    query: QueryDescription, flat: Spending, family: str | None, make: Make
+) -> tuple[QueryDescription, Spending]:
     """The query and its noise with blocks in the place of histograms, where that is clearly better; else as given.
     `make` calibrates a family for the columns of a `Reach`.
     """
@@ -93,7 +95,7 @@ def _histograms(query: QueryDescription) -> list[_Histogram]:
         users = [m for m in query.measures if m.bins and shared.get(m.bin_columns[0], m.bin_columns[0]) == first]
         if all(hasattr(m.answer, "in_blocks") for m in users):
             levels = {level for m in users for level in getattr(m.answer, "levels", ())}
-            if 0.0 < min(levels) and max(levels) < 1.0:
+            if min(levels) > 0.0 and max(levels) < 1.0:
                 found.append(_Histogram(owner, tuple(m.name for m in users), tuple(sorted(levels))))
     return found
 

@@ -1,8 +1,8 @@
 """Sizes of nested blocks and the shares of their noise, for the counts from which quantiles are found.
 
-The q-quantile is found from F(k) - q N, the rows up to bin k less q times all rows. The sum of the squared errors of these
-numbers, over all k and all q that are asked, has a closed form for every choice of sizes and shares. Every choice is
-private, so the search is only as good as this error, and need not find the best one.
+The q-quantile is found from F(k) - q N, the rows up to bin k less q times all rows. The sum of the squared errors of
+these numbers, over all k and all q that are asked, has a closed form for every choice of sizes and shares. Every choice
+is private, so the search is only as good as this error, and need not find the best one.
 """
 
 from __future__ import annotations
@@ -59,10 +59,11 @@ class _Norms:
         rest = k % size
         before = k - rest
         cut = np.where(rest > 0, np.where(before >= (blocks - 1) * size, last, size), 0.0)
-        return sum(
-            float((before * (1 - q) ** 2 + (rest - q * cut) ** 2 / size + q**2 * (squares - before - cut**2 / size)).sum())
-            for q in self.levels
-        )
+        total = 0.0
+        for q in self.levels:
+            whole, behind = before * (1.0 - q) ** 2, q**2 * (squares - before - cut**2 / size)
+            total += float((whole + (rest - q * cut) ** 2 / size + behind).sum())
+        return total
 
 
 def excess_error(bins: int, levels: tuple[float, ...], sizes: tuple[int, ...], variances: tuple[float, ...]) -> float:
@@ -95,7 +96,8 @@ def levels_for(kind: str, bins: int, levels: tuple[float, ...]) -> Levels:
 
 def _worthwhile(sizes: tuple[int, ...], shares: Array) -> Levels:
     """The sizes with a share that is worth measuring; bins are always measured."""
-    kept = [(size, float(share)) for size, share in zip(sizes, shares, strict=True) if share >= _LEAST_SHARE or size == 1]
+    each = zip(sizes, shares.tolist(), strict=True)
+    kept = [(size, share) for size, share in each if share >= _LEAST_SHARE or size == 1]
     return Levels(tuple(size for size, _ in kept), tuple(share for _, share in kept))
 
 
