@@ -101,7 +101,8 @@ class QueryPlan(Answerable):
         if reach == spent.reach:
             return spent
         found = []
-        quick = _QUICK if spent.joint is None else _CLOSED
+        blocks = any(part.sums for part in reach.parts)  # their columns have different shares
+        quick = _CLOSED if blocks or spent.joint is not None else _QUICK
         own = () if spent.plan.family in (BUMP, LIFTED) else (spent.plan.family,)  # those two take seconds
         for family in (asked,) if asked is not None else dict.fromkeys((*own, *quick)):
             try:
