@@ -339,7 +339,7 @@ def test_the_grid_of_a_quantile_is_exact_with_much_budget(ages):
 
 
 def test_one_bin_alone_has_no_blocks():
-    assert levels_for("laplace", 24, (0.5,)).sizes == (1,)
+    assert levels_for("sum", 24, (0.5,)).sizes == (1,)
     assert QuantileOf(("q.0",), 0.5, (0.0,), ((0.0, 0.0),)).nested is None
 
 

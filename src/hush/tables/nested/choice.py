@@ -112,8 +112,8 @@ def _candidates(
 ) -> Iterator[tuple[Blocks, Spending]]:
     """Blocks with their noise. Whole-number noise needs columns with equal shares and no others."""
     alone = len(flat.drawn) == 1
-    kinds = [("equal", laplace.FAMILY.name)] * alone + [("laplace", laplace.FAMILY.name)]
-    kinds += [("gaussian", gaussian.FAMILY.name)] * (flat.delta > 0.0)
+    kinds = [("equal", laplace.FAMILY.name)] * alone + [("sum", laplace.FAMILY.name)]
+    kinds += [("squares", gaussian.FAMILY.name)] * (flat.delta > 0.0)
     for kind, name in kinds:
         if family not in (*_FREE, name):
             continue

@@ -75,11 +75,12 @@ def excess_error(bins: int, levels: tuple[float, ...], sizes: tuple[int, ...], v
 
 @lru_cache(maxsize=128)
 def levels_for(kind: str, bins: int, levels: tuple[float, ...]) -> Levels:
-    """The best sizes and shares that the search finds for one kind of noise: "laplace" (the shares add up to 1),
-    "gaussian" (their squares do) or "equal" (Laplace noise on the whole numbers, all shares 1).
+    """The best sizes and shares that the search finds. `kind` says what bounds the shares: "sum" (they add up to 1, for
+    Laplace noise), "squares" (their squares do, for Gaussian noise) or "equal" (all are 1, for Laplace noise on the
+    whole numbers).
     """
     norms = _Norms(bins, levels)
-    if kind == "gaussian":
+    if kind == "squares":
         found = min((gaussian_blocks(norms, bins, ratio) for ratio in _RATIOS), key=lambda made: made[2])
         return _worthwhile(found[0], np.sqrt(found[1]))
     ranked = sorted(_chains(bins), key=lambda sizes: _equal_error(norms, sizes))
