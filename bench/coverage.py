@@ -33,7 +33,7 @@ def main(runs: int) -> None:
     for _ in range(-(-runs // EACH)):
         exact = query.aggregates().to_arrow()
         for _ in range(EACH):
-            plain = {name: exact.column(name).to_numpy() for name in plan.spent.mechanisms}
+            plain = {name: exact.column(name).to_numpy() for name in plan.spent.counted}
             released = noisy_columns(plain, plan.spent)
             shown = plan.spent.shown(released, plain)
             made = answer_table(

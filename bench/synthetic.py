@@ -1,6 +1,7 @@
 """Synthetic rows of the Adult data at epsilon 1 and delta 1e-9, beside the released tables that they are made from.
 
     HUSH_DATA=... .venv/bin/python bench/synthetic.py [rows.npy ...]
+    HUSH_DATA=... .venv/bin/python bench/synthetic.py --health        another table, on which nothing was tuned
 
 The error of a table is the sum over its cells of |count/rows - true count/true rows|; printed is the mean over all
 tables of up to 100,000 cells, for one, two and three attributes. Each file has rows of another program, made from the
@@ -14,12 +15,17 @@ import sys
 import time
 from itertools import combinations
 
+import adult
+import health
 import numpy as np
-from adult import DOMAIN, SIZES, records
 
 from hush.workload import Marginals
 
 MOST_CELLS = 100_000
+FILES = [name for name in sys.argv[1:] if name != "--health"]
+SOURCE = health if "--health" in sys.argv else adult
+DOMAIN = SOURCE.DOMAIN
+SIZES = tuple(DOMAIN.values())
 
 
 def shares(rows, table):
@@ -64,9 +70,9 @@ def of_release(orders, weights, truth):
 
 
 if __name__ == "__main__":
-    people = records()
+    people = SOURCE.records()
     for asked in ((1, 2), (1, 2, 3)):
         for kind in ("cells", "tables"):
             of_release(asked, kind, people)
-    for path in sys.argv[1:]:
+    for path in FILES:
         of_rows(path, np.load(path), people)

@@ -37,9 +37,10 @@ FRAME = {
     "ledgers",
     "stream",
     "workload",
+    "health",
     "synthetic",
     "adult",
-}  # the last eight: measurements that are run by hand, and their data
+}  # the last nine: measurements that are run by hand, and their data
 
 
 @pytest.fixture

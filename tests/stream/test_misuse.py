@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 import hush
+from hush.cli import main
 from hush.stream.people import people_between
+from hush.stream.secret import Input, Secret
 
 
 def started(path, name="visits", **options):
@@ -60,3 +63,137 @@ def test_a_text_is_not_a_list_of_people(tmp_path) -> None:
 
 def test_totals_without_a_horizon_are_totals_of_all_periods() -> None:
     assert hush.stream(horizon=None).window > 8000
+
+
+# -- the secret file and the ledger --------------------------------------------------------------------------
+
+
+def copied(folder, name, to):
+    for side in ("", "-wal", "-shm"):
+        (folder / f"{to}{side}").unlink(missing_ok=True)
+        if (folder / f"{name}{side}").exists():
+            shutil.copy(folder / f"{name}{side}", folder / f"{to}{side}")
+
+
+def test_a_ledger_that_lacks_the_last_period_gets_it_back(tmp_path) -> None:
+    """As after a crash: the numbers that were drawn are published again, never others."""
+    running = started(tmp_path)
+    running.add(5)
+    copied(tmp_path, "one.ledger", "old")
+    published = running.add(6, period="monday").noisy
+    del running
+    copied(tmp_path, "old", "one.ledger")
+    again = hush.stream.opened(hush.Ledger(tmp_path / "one.ledger"), "visits")
+    assert again.periods == 1
+    with pytest.raises(hush.InvalidParameter, match="another input"):
+        again.add(7, period=2)
+    assert again.add(6, period="monday").noisy == published
+    assert again.add(7).noisy[:2] == published and again.periods == 3
+
+
+def test_a_drawn_period_is_never_replaced(tmp_path) -> None:
+    secret = Secret.made(tmp_path / "a.secret")
+    secret.freeze(1, Input(4))
+    secret.freeze(1, Input(5))
+    secret.seal(1, [7, 8])
+    secret.seal(1, [9, 9])
+    with pytest.raises(hush.LedgerError, match="at the same time"):
+        secret.freeze(1, Input(6))
+    assert [(one.count, one.measured) for one in secret.inputs()] == [(5, (7, 8))]
+
+
+def test_a_secret_file_belongs_to_one_stream_of_one_ledger(tmp_path) -> None:
+    path = tmp_path / "shared.secret"
+    first = started(tmp_path, secret=path)
+    with pytest.raises(hush.InvalidParameter, match="another stream"):
+        started(tmp_path, name="other", secret=path)
+    other = hush.Ledger(tmp_path / "two.ledger", epsilon=8.0, delta=0.0)
+    with pytest.raises(hush.InvalidParameter, match="another stream"):
+        hush.stream(horizon=12).plan(1.0, 0.0).start(ledger=other, name="visits", secret=path)
+    assert first.add(3).period == 1 and not other.entries and len(hush.Ledger(tmp_path / "one.ledger").entries) == 1
+    bound = Secret(path)
+    with pytest.raises(hush.LedgerError, match="another ledger"):
+        bound.bind("visits 00")
+
+
+def test_a_refused_start_leaves_no_file(tmp_path) -> None:
+    ledger = hush.Ledger(tmp_path / "small.ledger", epsilon=0.5, delta=0.0)
+    with pytest.raises(hush.BudgetExceeded):
+        hush.stream(horizon=12).plan(1.0, 0.0).start(ledger=ledger, name="visits")
+    assert sorted(path.name for path in tmp_path.iterdir() if "secret" in path.name) == []
+    assert hush.stream(horizon=12).plan(0.5, 0.0).start(ledger=ledger, name="visits").add(3).period == 1
+
+
+def test_a_ledger_of_tables_needs_the_name_of_the_people(tmp_path) -> None:
+    plan, ledger = hush.stream(horizon=12).plan(1.0, 0.0), hush.Ledger(None, epsilon=8.0, delta=0.0)
+    ledger.bind("population hospital")
+    with pytest.raises(hush.InvalidParameter, match="write population='hospital'"):
+        plan.start(ledger=ledger, name="visits")
+    with pytest.raises(hush.InvalidParameter, match="protects 'population hospital'"):
+        plan.start(ledger=ledger, name="visits", population="school")
+    with pytest.raises(hush.InvalidParameter, match="population must be a name"):
+        plan.start(ledger=ledger, name="visits", population="")
+    assert not ledger.entries
+    plan.start(ledger=ledger, name="visits", population="hospital")
+    tables = hush.Ledger(None, epsilon=8.0, delta=0.0)
+    tables.bind("visits.csv, unit id")
+    plan.start(ledger=tables, name="visits", population="visits.csv, unit id")
+    free = hush.Ledger(None, epsilon=8.0, delta=0.0)
+    plan.start(ledger=free, name="visits", population="school")
+    assert free.source == "population school"
+
+
+def test_two_unnamed_periods_are_never_one(tmp_path, monkeypatch) -> None:
+    """Two processes that add the next period at once: one of them is told so, also if the counts are equal."""
+    running = started(tmp_path)
+    other = hush.stream.opened(hush.Ledger(tmp_path / "one.ledger"), "visits")
+    number = type(running)._number
+
+    def late(self, period):
+        found = number(self, period)
+        monkeypatch.setattr(type(running), "_number", number)
+        other.add(5)
+        return found
+
+    monkeypatch.setattr(type(running), "_number", late)
+    with pytest.raises(hush.LedgerError, match="added this period before"):
+        running.add(5)
+    assert running.periods == 1 and running.add(5).period == 2
+
+
+def test_a_plan_is_the_same_if_the_same_was_asked(tmp_path) -> None:
+    """The last digit of a float may differ on another machine."""
+    running = started(tmp_path)
+    plan = running.plan
+    nearly = replace(plan, strategy=replace(plan.strategy, error=plan.mse * (1.0 + 1e-15)))
+    assert nearly.to_plain() != plan.to_plain()
+    assert nearly.start(ledger=hush.Ledger(tmp_path / "one.ledger"), name="visits").periods == 0
+    with pytest.raises(hush.InvalidParameter, match="another plan"):
+        hush.stream(horizon=12, corrections=True).plan(1.0, 0.0).start(
+            ledger=hush.Ledger(tmp_path / "one.ledger"), name="visits"
+        )
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: hush.stream(horizon=12, appears=10**30), "appears must be at most 8192"),
+        (lambda: hush.stream(horizon=None, apart=10**30), "apart must be at most 8192"),
+    ],
+)
+def test_too_many_appearances(call, words) -> None:
+    with pytest.raises(hush.InvalidParameter, match=words):
+        call()
+
+
+@pytest.mark.parametrize("first", [None, "tomorrow", 1.5])
+def test_a_period_needs_a_beginning(tmp_path, first) -> None:
+    (tmp_path / "a.csv").write_text("id,day\n1,2026-01-01\n")
+    with pytest.raises(hush.InvalidParameter, match="begins with a date"):
+        people_between(tmp_path / "a.csv", unit="id", column="day", first=first)
+
+
+def test_until_needs_on(tmp_path, capsys) -> None:
+    running = started(tmp_path)
+    assert main(["stream", "add", str(tmp_path / "one.ledger"), "visits", "5", "--until", "2026-02-01"]) != 0
+    assert "--until needs --on" in capsys.readouterr().err and running.periods == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import json
 import os
 import signal
 import sqlite3
@@ -156,6 +157,7 @@ DEATHS = {
     "before the input is frozen": ("hush.stream.secret", "Secret.freeze", "before"),
     "after the input is frozen": ("hush.stream.secret", "Secret.freeze", "after"),
     "after the noise is drawn": ("hush.ledger.payment", "Payment.noise", "after"),
+    "after the numbers are kept in secret": ("hush.stream.secret", "Secret.seal", "after"),
     "after the row is written, before the commit": ("hush.ledger.stream_rows", "append", "after"),
     "after the commit, before the answer": ("hush.ledger.streams", "Streams.add", "after"),
     "before the answer is returned": ("hush.stream.running", "RunningStream._answer", "before"),
@@ -201,7 +203,9 @@ def killed(place, work):
 
 @pytest.mark.parametrize("place", DEATHS, ids=str)
 def test_a_killed_process_loses_and_repeats_nothing(short, tmp_path, place):
-    """The period is published once or not at all; then it can be added, with another count only if it was not."""
+    """The period is published once or not at all; then it can be added, with another count only if nothing was kept.
+    What was kept in secret before the death is published as it is.
+    """
     running = started(short, tmp_path)
     before = running.add(10).noisy
     killed(DEATHS[place], lambda: hush.stream.opened(hush.Ledger(tmp_path / "budget.ledger"), "visits").add(20))
@@ -210,8 +214,18 @@ def test_a_killed_process_loses_and_repeats_nothing(short, tmp_path, place):
     recorded = again.answer().noisy
     done = place in ("after the commit, before the answer", "before the answer is returned")
     assert recorded[:1] == before and len(recorded) == 1 + done
+    with sqlite3.connect(tmp_path / "budget.ledger-visits.secret") as file:
+        kept = file.execute("SELECT measured FROM inputs WHERE period = 2").fetchone()
+    file.close()
     if done:
         assert again.add(20, period=2).noisy == recorded
+        with pytest.raises(hush.InvalidParameter, match="another input"):
+            again.add(21, period=2)
+    elif kept is not None and kept[0] is not None:
+        assert place in ("after the numbers are kept in secret", "after the row is written, before the commit")
+        with pytest.raises(hush.InvalidParameter, match="another input"):
+            again.add(21, period=2)
+        assert again.add(20, period=2).noisy == (*before, tuple(json.loads(kept[0])))
         with pytest.raises(hush.InvalidParameter, match="another input"):
             again.add(21, period=2)
     else:
@@ -384,7 +398,10 @@ def test_a_ledger_in_memory():
         (lambda plan, r: r.add(1.5), "whole number"),
         (lambda plan, r: r.add(True), "whole number"),
         (lambda plan, r: r.add(1, period=0), "period"),
-        (lambda plan, r: r.answer().window(1, 2), "first <= last"),
+        (lambda plan, r: (r.add(1), r.answer().window(1, 2)), "first <= last"),
+        (lambda plan, r: r.answer().window(1, 1), "nothing is published yet"),
+        (lambda plan, r: r.answer().total, "nothing is published yet"),
+        (lambda plan, r: r.answer().latest, "nothing is published yet"),
         (lambda plan, r: r.answer().at(1), "the periods so far"),
     ],
 )

@@ -39,7 +39,7 @@ class Repeated:
         (self.measure,) = plan.query.measures
         exact = plan.query.aggregates().to_arrow()
         columns = {name: exact.column(name).to_numpy() for name in self.measure.bin_columns}
-        self.truth = float(self.measure.answer(columns)[0])
+        self.truth = float(self.measure.answer(plan.spent.with_sums(columns))[0])
         self.before_rounding = float(np.quantile(np.clip(values, 0, 1000), q, method="inverted_cdf"))
         self.step = self.measure.labels[2] - self.measure.labels[1]
         released = noisy_columns({name: np.repeat(column, REPEATS) for name, column in columns.items()}, plan.spent)

@@ -261,7 +261,7 @@ class Exact:
     @classmethod
     def of(cls, query: Query, epsilon: float, found: Any, family: str | None = "gaussian") -> Exact:
         plan = query.plan(epsilon, 1e-6, family=family)
-        columns = {name: found.column(name).to_numpy() for name in plan.spent.mechanisms}
+        columns = {name: found.column(name).to_numpy() for name in plan.spent.counted}
         if (
             plan.spent.threshold is not None
         ):  # so far that it is always shown: being shown then says nothing about the noise
@@ -297,7 +297,7 @@ class Exact:
         for measure in self.measures():
             if (measure.kind == "quantile") != quantiles:
                 continue
-            truth = measure.answer(many)
+            truth = measure.answer(spent.with_sums(many))
             low, high = measure.interval(released, spent.mechanisms, 0.95)
             slack = 1e-9 * np.maximum(1.0, np.abs(truth))  # a float64 sum and the same sum in another order
             inside = (low - slack <= truth) & (truth <= high + slack)

@@ -57,7 +57,12 @@ def _new(options: argparse.Namespace) -> None:
         return
     with opened(options.file) as ledger:
         running = plan.start(
-            ledger=ledger, name=options.name, label=options.label, account=options.account, secret=options.secret
+            ledger=ledger,
+            name=options.name,
+            label=options.label,
+            account=options.account,
+            population=options.population,
+            secret=options.secret,
         )
         entry = running.answer().entry["number"]
     text = f"{options.name}: {plan.stream!r}\n{plan.strategy.name}, root mean squared error {plan.rmse:.4g}"
@@ -69,6 +74,8 @@ def _add(options: argparse.Namespace) -> None:
     from_table = (options.source, options.unit, options.date, options.on)
     if (options.count is None) == (options.source is None):
         raise InvalidParameter("give the count of the period, or --from FILE with the table of its people.")
+    if options.until is not None and options.on is None:
+        raise InvalidParameter("--until needs --on, the first day of the period; for example --on 2026-01-01.")
     if options.source is not None and None in from_table:
         raise InvalidParameter(
             "--from needs --unit, --date and --on; for example --unit id --date day --on 2026-01-31."
@@ -202,6 +209,8 @@ def _add_new(new: argparse.ArgumentParser) -> None:
     new.add_argument("--plan", action="store_true", help="show the expected errors; nothing is spent")
     new.add_argument("--label", default="", metavar="TEXT", help="the label of the ledger's entry")
     new.add_argument("--account", default="", metavar="NAME", help="the sub-account of the ledger to charge")
+    people = "the name of the people that are counted; needed if the ledger protects the people of tables"
+    new.add_argument("--population", metavar="NAME", help=people)
     new.add_argument("--secret", metavar="PATH", help="the secret file (default: beside the ledger)")
 
 

@@ -2,8 +2,8 @@
 
 The ledger's file holds what was published, and a MAC (a hash with a secret key) of each input. It holds no noise, no
 count without noise and no seed. The noise of a period is drawn inside the transaction that records it, so only one
-process draws it, and it is on disk before anybody sees it. A process that ends earlier leaves nothing: the next call
-draws again, and nobody has seen the first draw.
+process draws it, and it is on disk before anybody sees it. `draw` also keeps the noisy numbers in secret first.
+`restore` records them, if a process died before the end of its transaction, or if the ledger is an old copy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, LedgerError
 from hush.ledger.payment import Payment
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge
@@ -51,6 +51,28 @@ class Streams:
         with self._store.exclusive(), self._store.file.reading() as connection:
             return stream_rows.periods(self._store.file, connection, record)[0]
 
+    def identity(self, record: StreamRecord) -> str:
+        """A text that tells the streams of all ledgers apart: the name, and the hash of the entry that was charged."""
+        query = "SELECT hash FROM entries WHERE number = ?"
+        with self._store.exclusive(), self._store.file.reading() as connection:
+            return f"{record.name} {connection.execute(query, (record.number,)).fetchone()[0]}"
+
+    def restore(self, record: StreamRecord, made: Period, check: Callable[[list[Period]], None]) -> None:
+        """Record the next period as it was drawn before; nothing is done if it is recorded. `check` is given the
+        periods before it.
+        """
+        from hush.ledger import stream_rows
+
+        store = self._store
+        with store.exclusive(), store.file.writing() as connection:
+            log, account = store.refreshed(connection)
+            known, last = stream_rows.periods(store.file, connection, record)
+            if made.number <= len(known):
+                return
+            check(known)
+            stream_rows.append(connection, record, last, made)
+        store.keep(log, account)
+
     def create(
         self, name: str, plan: str, mark: str, paid: list[Charge], budget: Budget, *, label: str, account: str = ""
     ) -> StreamRecord:
@@ -83,10 +105,12 @@ class Streams:
         mac: str,
         *,
         label: str = "",
+        new: bool = False,
         freeze: Callable[[list[Period]], None],
         draw: Callable[[Payment], list[int]],
     ) -> Period:
-        """Measure a period and record it, or return what is recorded, if the MAC of the input is the same.
+        """Measure a period and record it, or return what is recorded, if the MAC of the input is the same. With `new`
+        the period must not be recorded: the caller asked for the next one, and another process was faster.
 
         `freeze` is given the earlier periods and keeps the input in secret; `draw` returns the noisy numbers. Both are
         called only for a new period, by one process at a time.
@@ -97,6 +121,8 @@ class Streams:
         with store.exclusive(), store.file.writing() as connection:
             log, account = store.refreshed(connection)
             known, last = stream_rows.periods(store.file, connection, record)
+            if new and number <= len(known):
+                raise LedgerError("another process added this period before; nothing was published; add it again.")
             if number <= len(known):
                 _must_be_same(known[number - 1], mac)
                 return known[number - 1]

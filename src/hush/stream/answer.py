@@ -86,6 +86,8 @@ class StreamAnswer:
 
     def window(self, first: int, last: int, *, level: float = 0.95) -> Total:
         """The total of the periods first, ..., last, not rounded, with an interval."""
+        if not self.noisy:
+            raise InvalidParameter("nothing is published yet, so there is no total; add the first period.")
         start, stop = whole("first", first, 1), whole("last", last, 1)
         if not start <= stop <= self.period:
             raise InvalidParameter(

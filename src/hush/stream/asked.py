@@ -152,6 +152,9 @@ def stream(
         if horizon > _MOST_PERIODS:
             raise InvalidParameter(f"horizon must be at most {_MOST_PERIODS} periods, got {horizon}; {_WRITE}.")
     periods = SHOWN if horizon is None else horizon
+    for name, given in (("appears", appears), ("apart", apart)):
+        if isinstance(given, int) and given > _MOST_PERIODS:
+            raise InvalidParameter(f"{name} must be at most {_MOST_PERIODS}, as the periods of a stream, got {given}.")
     times, gap = whole("appears", appears, 1, "write appears=12"), whole("apart", apart, 1, "write apart=30")
     if not isinstance(corrections, bool):
         raise InvalidParameter(f"corrections must be True or False, got {corrections!r}.")

@@ -45,6 +45,6 @@ def _moment(value: Any, numbers: bool) -> Any:
     """The bound of a period, as a whole number or a date."""
     try:
         return int(value) if numbers else date.fromisoformat(str(value))
-    except ValueError as failure:
+    except (TypeError, ValueError, OverflowError) as failure:
         form = "a whole number" if numbers else "a date such as 2026-01-31"
         raise InvalidParameter(f"a period of this column begins with {form}, got {value!r}.") from failure

@@ -82,17 +82,19 @@ class StreamPlan:
         name: str,
         label: str = "",
         account: str = "",
+        population: str | None = None,
         secret: str | os.PathLike[str] | None = None,
     ) -> RunningStream:
         """Charge the ledger for all periods, once, and return the stream, ready for its first period.
 
-        A stream of this name that was started with the same plan is continued. `account` is the sub-account to charge,
-        and `secret` the secret file: see `RunningStream`. Everything that can fail is checked before the ledger is
-        charged.
+        A stream of this name that was asked for in the same way is continued. `account` is the sub-account to charge,
+        and `secret` the secret file: see `RunningStream`. `population` names the people that are counted, as for
+        `hush.tables.table`; it is needed for a ledger that protects the people of tables. Everything that can fail is
+        checked before the ledger is charged.
         """
         from hush.stream.running import started
 
-        return started(self, ledger, name, label=label, account=account, secret=secret)
+        return started(self, ledger, name, label=label, account=account, population=population, secret=secret)
 
     def __repr__(self) -> str:
         pair = f"(epsilon, delta) = ({self.budget.epsilon:.6g}, {self.budget.delta:.6g})"

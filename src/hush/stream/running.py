@@ -6,11 +6,12 @@ import json
 import os
 import weakref
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import BudgetExceeded, InvalidParameter, LedgerError, whole
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, whole
 from hush.ledger.entry import Entry, text_of
 from hush.ledger.ledger import Ledger
 from hush.ledger.payment import Payment
@@ -74,9 +75,10 @@ class RunningStream:
         """
         if (count is None) == (people is None):
             raise InvalidParameter("give either the count of the period or the list of its people; write add(412).")
-        number, label = self._number(period)
-        given = self._counted(count) if people is None else self._listed(people, number)
         secret, strategy = self._opened_secret(), self.plan.strategy
+        self._restore(secret)
+        number, label = self._number(period)
+        given = replace(self._counted(count) if people is None else self._listed(people, number), label=label)
         for part, _ in strategy.measured([0] * number):
             strategy.single(part).prepare()
 
@@ -86,13 +88,15 @@ class RunningStream:
 
         def draw(payment: Payment) -> list[int]:
             counts = [one.count for one in secret.inputs()[:number]]
-            return [
+            drawn = [
                 int(payment.noise(strategy.single(part), np.array([exact], dtype=np.int64), part=f"{part} {number}")[0])
                 for part, exact in strategy.measured(counts)
             ]
+            secret.seal(number, drawn)
+            return drawn
 
         mac = secret.mac(self.name, number, given)
-        self._streams.add(self._record, number, mac, label=label, freeze=freeze, draw=draw)
+        self._streams.add(self._record, number, mac, label=label, new=period is None, freeze=freeze, draw=draw)
         return self._answer(number)
 
     def answer(self) -> StreamAnswer:
@@ -122,7 +126,10 @@ class RunningStream:
             number = whole("period", period, 1, "leave it out for the next period")
         horizon = self.plan.strategy.horizon
         if number > horizon:
-            raise BudgetExceeded(f"the stream was planned for {horizon} periods; start a new stream for more.")
+            end = f"the stream was planned for {horizon} periods"
+            if self.plan.stream.horizon is None:
+                end = f"a stream without a known end has at most {horizon} periods"
+            raise BudgetExceeded(f"{end}; start a new stream for more.")
         return number, label
 
     def _counted(self, count: Any) -> Input:
@@ -151,17 +158,34 @@ class RunningStream:
         people whose earlier periods another process has changed since they were counted.
         """
         secret, stream = self._opened_secret(), self.plan.stream
-        inputs = secret.inputs()
-        if len(inputs) > len(known) + 1:  # a crash leaves at most one input that is not published
-            raise LedgerError(f"the ledger is an old copy: {secret} holds periods that it does not know.")
-        inputs = inputs[: len(known)]
-        macs = [secret.mac(self.name, place, one) for place, one in enumerate(inputs, 1)]
-        if macs != [period.mac for period in known]:
-            raise LedgerError(f"{secret} does not belong to the published periods: it is an old copy or was changed.")
+        self._must_belong(known)
+        inputs = secret.inputs()[: len(known)]
         if inputs and (inputs[0].listed is None) != (given.listed is None):
             raise InvalidParameter("a stream takes either counts or lists of people, as in its first period.")
         if given.kept != secret.allowed(given.everyone, number, stream.appears, stream.apart):
             raise LedgerError("another process added a period at the same time; nothing was published; add it again.")
+
+    def _must_belong(self, known: list[Period]) -> None:
+        """Reject a secret file that is not the one of the published periods."""
+        secret = self._opened_secret()
+        inputs = secret.inputs()
+        if len(inputs) > len(known) + 1:  # a crash leaves at most one input that is not published
+            raise LedgerError(f"the ledger is an old copy: {secret} holds periods that it does not know.")
+        macs = [secret.mac(self.name, place, one) for place, one in enumerate(inputs[: len(known)], 1)]
+        if macs != [period.mac for period in known]:
+            raise LedgerError(f"{secret} does not belong to the published periods: it is an old copy or was changed.")
+
+    def _restore(self, secret: Secret) -> None:
+        """Publish the last period that was drawn, if the ledger lacks it: a process died before the ledger had it, or
+        the ledger is an old copy. What was drawn is published as it is.
+        """
+        from hush.ledger.stream_rows import Period
+
+        inputs = secret.inputs()
+        last, number = (inputs[-1], len(inputs)) if inputs else (Input(0), 0)
+        if number == self.periods + 1 and last.measured is not None:
+            made = Period(number, last.label, last.measured, secret.mac(self.name, number, last))
+            self._streams.restore(self._record, made, self._must_belong)
 
     def __repr__(self) -> str:
         done = f"{self.periods} of {self.plan.strategy.horizon} periods published"
@@ -188,6 +212,7 @@ def _secret_of(ledger: Ledger, record: StreamRecord, given: str | os.PathLike[st
     found = Secret(path) if path is not None else _MEMORY.get(ledger, {}).get(record.name)
     if found is None or found.mark != record.mark:
         raise LedgerError(f"the secret file {path} is that of another stream; give the one of {record.name!r}.")
+    found.bind(Streams(ledger).identity(record))
     return found
 
 
@@ -204,26 +229,63 @@ def opened(ledger: Ledger, name: str, *, secret: str | os.PathLike[str] | None =
 
 
 def started(
-    plan: StreamPlan, ledger: Ledger, name: str, *, label: str, account: str, secret: str | os.PathLike[str] | None
+    plan: StreamPlan,
+    ledger: Ledger,
+    name: str,
+    *,
+    label: str,
+    account: str,
+    population: str | None,
+    secret: str | os.PathLike[str] | None,
 ) -> RunningStream:
-    """A new stream, charged and recorded; or the stream of this name, if it has the same plan."""
+    """A new stream, charged and recorded; or the stream of this name, if it was asked for in the same way."""
     _must_be_ledger(ledger)
-    streams, title = Streams(ledger), stream_name(name)
-    text = json.dumps(plan.to_plain(), sort_keys=True, allow_nan=False)
+    streams, title, people = Streams(ledger), stream_name(name), _people_of(ledger, population)
+    plain = plan.to_plain()
     known = streams.find(title)
     if known is not None:
-        if known.plan != text:
+        # what was asked is compared, not the plan: its floats may differ in the last digit on another machine
+        stored = json.loads(known.plan)
+        if any(stored[part] != plain[part] for part in ("asked", "budget")):
             raise InvalidParameter(f"the ledger has a stream {title!r} with another plan; choose another name.")
         return RunningStream(ledger, known, secret)
+    for part in range(len(plan.strategy.parts)):
+        plan.strategy.single(part).prepare()
     path = secret_path(ledger.path, title, secret)
     kept = Secret.made(path)
     if path is None:
         _MEMORY.setdefault(ledger, {})[title] = kept
-    for part in range(len(plan.strategy.parts)):
-        plan.strategy.single(part).prepare()
     named = {"label": label or f"stream {title}", "account": account}
-    record = streams.create(title, text, kept.mark, plan.charges, plan.budget, **named)
+    text = json.dumps(plain, sort_keys=True, allow_nan=False)
+    try:
+        record = streams.create(title, text, kept.mark, plan.charges, plan.budget, **named)
+    except HushError:
+        kept.discard()  # nothing was charged: the file would only be in the way
+        raise
+    if people is not None:
+        ledger.bind(people)
+    _secret_of(ledger, record, secret)  # from here on it belongs to this stream
     return RunningStream(ledger, record, secret)
+
+
+def _people_of(ledger: Ledger, population: str | None) -> str | None:
+    """The people that a stream is about, as text for a ledger. A ledger that protects the people of tables needs to be
+    told that the stream counts the same people.
+    """
+    protected = ledger.source
+    if population is None:
+        if protected is None:
+            return None
+        given = protected.removeprefix("population ")
+        raise InvalidParameter(
+            f"the ledger protects {protected!r}; if the stream counts these people, write population={given!r}, else "
+            "use another ledger. Nothing was spent."
+        )
+    if not isinstance(population, str) or not 0 < len(population) <= 100:
+        raise InvalidParameter(f"population must be a name of at most 100 characters, got {population!r}.")
+    people = population if population == protected else f"population {population}"
+    ledger.must_protect(people)
+    return people
 
 
 def _must_be_ledger(ledger: Any) -> None:

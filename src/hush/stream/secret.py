@@ -3,6 +3,12 @@
 It is as confidential as the data. Only its owner may read it (mode 0600). It is not the ledger, which can be shown to
 others: without this file the stream can be read, but not continued.
 
+What was measured in a period is written here before the ledger shows it, and never changed after that (`seal`). So a
+process that dies in between, or a ledger that is replaced by a copy of yesterday, does not make a second draw: what was
+drawn is published again.
+
+The file belongs to one stream of one ledger, which is written into it (`bind`).
+
 With lists of people it also holds a keyed hash of each person and the periods in which the person was counted. The
 rules about people are then kept from what was counted before, not from a table that may have changed since.
 """
@@ -12,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import json
 import os
 import re
 import secrets
@@ -29,19 +36,25 @@ __all__ = ["Input", "Secret", "secret_path", "stream_name"]
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TABLES = (
     "CREATE TABLE key (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL)",
-    "CREATE TABLE inputs (period INTEGER PRIMARY KEY, count INTEGER NOT NULL, people BLOB)",
+    "CREATE TABLE owner (one INTEGER PRIMARY KEY CHECK (one = 1), stream TEXT NOT NULL)",
+    "CREATE TABLE inputs (period INTEGER PRIMARY KEY, count INTEGER NOT NULL, people BLOB, label TEXT NOT NULL, "
+    "measured TEXT)",
     "CREATE TABLE people (person BLOB NOT NULL, period INTEGER NOT NULL, PRIMARY KEY (person, period)) WITHOUT ROWID",
 )
 
 
 @dataclass(frozen=True)
 class Input:
-    """What is counted in a period: a number; with lists of people also keyed hashes of the list and of the counted."""
+    """What is counted in a period: a number; with lists of people also keyed hashes of the list and of the counted.
+    `measured` has the noisy numbers, if they were drawn.
+    """
 
     count: int
     listed: bytes | None = None
     kept: tuple[bytes, ...] = ()
     everyone: tuple[bytes, ...] = ()
+    label: str = ""
+    measured: tuple[int, ...] | None = None
 
 
 def stream_name(name: Any) -> str:
@@ -65,6 +78,8 @@ class Secret:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
+        #: was the file made by this object?
+        self.fresh = False
         self._memory = None if path is not None else sqlite3.connect(":memory:", isolation_level=None)
         if self._memory is not None:
             _fill(self._memory)
@@ -72,13 +87,29 @@ class Secret:
 
     @classmethod
     def made(cls, path: Path | None) -> Secret:
-        """A new secret; one that exists already is used if nothing was counted with it."""
-        if path is not None and not os.path.lexists(path):
+        """A new secret; one that exists already is used if it belongs to no stream yet."""
+        fresh = path is not None and not os.path.lexists(path)
+        if path is not None and fresh:
             _create(path)
         found = cls(path)
-        if found.inputs():
-            raise InvalidParameter(f"the secret file {path} belongs to a stream that has begun; choose another name.")
+        found.fresh = fresh
+        if found.owner is not None or found.inputs():
+            raise InvalidParameter(f"the secret file {path} belongs to another stream; give another path or name.")
         return found
+
+    @property
+    def owner(self) -> str | None:
+        """The stream and the ledger that the secret belongs to; None if it belongs to none yet."""
+        with self._connected() as connection:
+            row = connection.execute("SELECT stream FROM owner").fetchone()
+        return None if row is None else str(row[0])
+
+    def bind(self, owner: str) -> None:
+        """Write down the stream and the ledger, once; raises if the secret belongs to others."""
+        with self._connected() as connection:
+            connection.execute("INSERT OR IGNORE INTO owner VALUES (1, ?)", (owner,))
+        if self.owner != owner:
+            raise LedgerError(f"{self} is that of another stream or of another ledger; each stream has its own.")
 
     @property
     def mark(self) -> str:
@@ -101,22 +132,44 @@ class Secret:
     def inputs(self) -> list[Input]:
         """The inputs of all periods, in order; the last one may not be published yet."""
         with self._connected() as connection:
-            rows = connection.execute("SELECT period, count, people FROM inputs ORDER BY period").fetchall()
+            query = "SELECT period, count, people, label, measured FROM inputs ORDER BY period"
+            rows = connection.execute(query).fetchall()
         if [row[0] for row in rows] != list(range(1, len(rows) + 1)):
             raise LedgerError(f"{self} is damaged: a period is missing.")
-        return [Input(int(count), people) for _, count, people in rows]
+        return [
+            Input(int(count), people, label=label, measured=None if drawn is None else tuple(json.loads(drawn)))
+            for _, count, people, label, drawn in rows
+        ]
 
     def freeze(self, period: int, given: Input) -> None:
-        """Write the input of a period, on disk when this returns. An input of the same period, which was not published,
-        is replaced.
+        """Write the input of a period, on disk when this returns. An input of the same period is replaced, unless its
+        noise was drawn.
         """
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
+            drawn = "SELECT 1 FROM inputs WHERE period >= ? AND measured IS NOT NULL"
+            if connection.execute(drawn, (period,)).fetchone() is not None:
+                connection.execute("ROLLBACK")
+                raise LedgerError("another process added a period at the same time; add it again.")
             for table in ("inputs", "people"):
                 connection.execute(f"DELETE FROM {table} WHERE period >= ?", (period,))
-            connection.execute("INSERT INTO inputs VALUES (?, ?, ?)", (period, given.count, given.listed))
+            row = (period, given.count, given.listed, given.label)
+            connection.execute("INSERT INTO inputs VALUES (?, ?, ?, ?, NULL)", row)
             connection.executemany("INSERT INTO people VALUES (?, ?)", [(one, period) for one in given.kept])
             connection.execute("COMMIT")
+
+    def seal(self, period: int, measured: Sequence[int]) -> None:
+        """Write what was measured in a period, on disk when this returns: it is never drawn again."""
+        with self._connected() as connection:
+            connection.execute(
+                "UPDATE inputs SET measured = ? WHERE period = ? AND measured IS NULL",
+                (json.dumps([int(value) for value in measured]), period),
+            )
+
+    def discard(self) -> None:
+        """Remove the file, if this object made it and it belongs to no stream."""
+        if self.path is not None and self.fresh and self.owner is None and not self.inputs():
+            self.path.unlink(missing_ok=True)
 
     def allowed(self, people: Sequence[bytes], period: int, appears: int, apart: int) -> tuple[bytes, ...]:
         """Those of these people who may be counted in this period: fewer than `appears` times before, and last at least

@@ -6,9 +6,11 @@ from typing import Any
 
 from hush.numerics.rounding import SPARE, down
 from hush.tables.column_noise import Shares, Spending
+from hush.tables.contribution import Reach
 from hush.tables.description import QueryDescription
 from hush.tables.left_out import left_out
 from hush.tables.many_releases import fitted
+from hush.tables.nested.choice import in_blocks
 from hush.tables.noise_choice import quick_spending, spending
 from hush.tables.other_row import SHARE as OTHER_SHARE
 from hush.tables.other_row import hidden_people, must_have_hidden_groups
@@ -19,9 +21,9 @@ __all__ = ["divided"]
 
 def divided(
     query: QueryDescription, total: tuple[float, float], limits_share: float, times: int, **options: Any
-) -> tuple[Spending, Shares]:
-    """The noise of the answers, and the parts of the budget for bounds, limits and the row "other". `options` are those
-    of `spending`, and `other`.
+) -> tuple[QueryDescription, Spending, Shares]:
+    """The query as it is measured (`hush.tables.nested`), the noise of the answers, and the parts of the budget for
+    bounds, limits and the row "other". `options` are those of `spending`, and `other`.
 
     One release has the part of epsilon that the others leave. Several releases are composed exactly with them. Private
     bounds are found once, with the first release.
@@ -34,15 +36,18 @@ def divided(
     shared, family = query.shared, options.pop("family")
     options["units"] = None if query.threshold is None else shared.get(query.threshold, query.threshold)
 
-    def calibrated(epsilon: float, delta: float, name: str | None) -> Spending:
-        return spending(query.sensitivity, epsilon, delta, family=name, shared=shared, times=times, **options)
+    def calibrated(reach: Reach, epsilon: float, delta: float, name: str | None) -> Spending:
+        return spending(reach, epsilon, delta, family=name, shared=shared, times=times, **options)
 
-    spent = calibrated(*_rest(total, for_limits, for_bounds, for_other), family)
+    rest = _rest(total, for_limits, for_bounds, for_other)
+    flat = calibrated(query.sensitivity, *rest, family)
+    measured_query, spent = in_blocks(query, flat, family, lambda reach, name: calibrated(reach, *rest, name))
     if times > 1:
         beside = ((for_limits, times), (for_other, times), (for_bounds, 1))
         others = [part.charge.repeated(each) for part, each in beside if part]
-        spent = fitted(lambda epsilon, name: calibrated(epsilon, total[1], name), spent, total, others)
-    return spent, Shares(*total, family, for_bounds, for_limits, other=for_other)
+        reach = spent.reach
+        spent = fitted(lambda epsilon, name: calibrated(reach, epsilon, total[1], name), spent, total, others)
+    return measured_query, spent, Shares(*total, family, for_bounds, for_limits, other=for_other)
 
 
 def _beside(query: QueryDescription, share: float, total: tuple[float, float], times: int) -> Spending:

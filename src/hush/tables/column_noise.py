@@ -79,6 +79,22 @@ class Spending:
         """The parts whose noise is drawn: a shared column has the noise of another one."""
         return distinct(self.reach, self.shared).parts
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns that the engine counts, in its order; the others are sums of them."""
+        return tuple(column for part in self.reach.parts if not part.sums for column in part.columns)
+
+    def with_sums(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The exact columns, and those that are sums of them."""
+        found = dict(columns)
+        for part in self.reach.parts:
+            for name, terms in zip(part.columns, part.sums, strict=False):
+                total = np.array(columns[terms[0]], dtype=np.int64)
+                for term in terms[1:]:
+                    total += np.asarray(columns[term], dtype=np.int64)
+                found[name] = total
+        return found
+
     @cached_property
     def mechanisms(self) -> dict[str, ColumnLaw]:
         """The noise of each column, as intervals need it."""
@@ -185,13 +201,17 @@ def _column_law(joint: Noise, place: int, part: Part) -> ColumnLaw:
 
 def column_weights(reach: Reach, weights: Mapping[str, float], shared: Mapping[str, str]) -> dict[str, float]:
     """The weight of each part, by its first column. Columns that are shared have the largest weight of those who use
-    them.
+    them, and sums of columns have the weight of these. All are multiplied by the share of the part.
     """
+
+    def source(part: Part) -> str:
+        first = part.sums[0][0] if part.sums else part.columns[0]
+        return shared.get(first, first)
+
     largest: dict[str, float] = {}
     for part in reach.parts:
-        first = shared.get(part.columns[0], part.columns[0])
-        largest[first] = max(largest.get(first, 0.0), weights.get(part.aggregate, 1.0))
-    return {part.columns[0]: largest[shared.get(part.columns[0], part.columns[0])] for part in reach.parts}
+        largest[source(part)] = max(largest.get(source(part), 0.0), weights.get(part.aggregate, 1.0))
+    return {part.columns[0]: largest[source(part)] * part.share for part in reach.parts}
 
 
 def box(reach: Reach, weights: Mapping[str, float]) -> Sensitivity:

@@ -238,7 +238,7 @@ class Request:
         """Keys and noisy columns of the groups that are shown."""
         spent, columns = self.spent, exact.schema.names
         keys = exact.select([name for name in self.query.grouping.names if name in columns])
-        plain = _columns_of(exact, spent.mechanisms)
+        plain = _columns_of(exact, spent.counted)
         released = noisy_columns(plain, spent, draws)
         shown = spent.shown(released, plain)
         if shown is None:

@@ -121,6 +121,8 @@ class Prepared:
     counts_people: bool = False  # its one total is the number of people: private keys may use it for their threshold
     shown: bool = True  # False: it serves the threshold only and is not in the answer
     one_source: bool = False  # its several answers are made from the same columns, so they have the same noise
+    #: how its columns are measured, in words; empty: each of them by itself
+    note: str = ""
     #: the same answer from other columns; it is used where other aggregates of the query measure all of these columns
     instead: Prepared | None = None
 

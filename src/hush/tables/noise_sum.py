@@ -201,8 +201,17 @@ def _spectrum(terms: tuple[Term, ...], step: float, points: int, known: dict[Ter
     for term in terms:
         if term.single not in known:
             known[term.single] = _transform(term.single, step, points)
-        spectrum = spectrum * known[term.single] ** term.times
+        spectrum = spectrum * _power(known[term.single], term.times)
     return spectrum
+
+
+def _power(values: Array, times: int) -> Array:
+    """values^times by repeated squares, which is faster than the power of floats."""
+    result, square = values if times % 2 else np.ones_like(values), values
+    while times := times // 2:
+        square = square * square
+        result = result * square if times % 2 else result
+    return result
 
 
 def _transform(term: Term, step: float, points: int) -> Array:

@@ -269,8 +269,8 @@ class Query(Planning, QueryDescription):
         given = {"weights": weights, "family": family, "keys_for": keys_for, "other": other}
         if self.open_limits:
             return LimitsPlan.of(self, Budget(*total), many, {**given, "limits_share": share, **options})
-        spent, shares = divided(self, total, share, many, **given)
-        return QueryPlan(self, spent, options, shares, many, series)
+        measured, spent, shares = divided(self, total, share, many, **given)
+        return QueryPlan(measured, spent, options, shares, many, series)
 
     def with_limits(self, groups: int, rows: int | None) -> Query:
         """The same query with contribution limits in the place of those that are to be chosen privately."""

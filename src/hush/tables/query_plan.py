@@ -101,7 +101,8 @@ class QueryPlan(Answerable):
         if reach == spent.reach:
             return spent
         found = []
-        quick = _QUICK if spent.joint is None else _CLOSED
+        blocks = any(part.sums for part in reach.parts)  # their columns have different shares
+        quick = _CLOSED if blocks or spent.joint is not None else _QUICK
         own = () if spent.plan.family in (BUMP, LIFTED) else (spent.plan.family,)  # those two take seconds
         for family in (asked,) if asked is not None else dict.fromkeys((*own, *quick)):
             try:
@@ -269,6 +270,8 @@ class QueryPlan(Answerable):
             lines += wrapped(f"{part} counts the people who are in at least one group that is not shown (other=True)")
         if measured_once := shared_in_words(self.query.measures, spent.shared):
             lines += wrapped(f"measured once: {'; '.join(measured_once)}", hang=15)
+        for measure in self.query.shown:
+            lines += wrapped(measure.note, hang=2) if measure.note else []
         if spent.rule is not None:
             shown = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
             alone = f"a group of one person is shown with probability {spent.rule.keys.chance:.2g} at most"

@@ -34,6 +34,7 @@ def receipt_of(
         "aggregates": {measure.name: measure.kind for measure in query.shown},
         "bounds": [measure.bounds_text for measure in query.shown] or ["which groups exist, without numbers"],
         "shared": shared_in_words(query.measures, spent.shared),
+        **({} if not any(m.note for m in query.shown) else {"measured": [m.note for m in query.shown if m.note]}),
         "noise": plain_values(spent.noise),
         "shares_draw": _shares_draw(spent),
         "parts": [_part(what, part) for what, part in parts],

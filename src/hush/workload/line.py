@@ -22,6 +22,7 @@ from hush.workload.counts import MOST_ROWS, whole_array
 from hush.workload.line_answer import LineAnswer
 from hush.workload.line_strategies import makers
 from hush.workload.plan import WorkloadPlan, chosen
+from hush.workload.root import RootStrategy
 
 __all__ = ["Line", "Prefixes", "Quantiles", "Ranges"]
 
@@ -65,6 +66,10 @@ class Line:
         """The sum of `block_norms` over all questions."""
         return float(self.block_norms(size, padded).sum())
 
+    def root_error(self, root: RootStrategy) -> float:
+        """The sum of the squared errors of all questions under the root of cumulative sums."""
+        raise Unsupported(f"{type(self).__name__} are not made from cumulative counts.")
+
     def matrix(self) -> Array:
         """All questions as rows, for short lines."""
         raise Unsupported(f"{type(self).__name__} has no matrix.")
@@ -96,7 +101,13 @@ class Line:
         """The variance of each question."""
         if isinstance(strategy, BlockStrategy):
             return strategy.variances(self.block_norms)
+        if isinstance(strategy, RootStrategy):
+            return self.root_variances(strategy)
         return np.array([strategy.variance_of(row) for row in self.matrix()])
+
+    def root_variances(self, root: RootStrategy) -> Array:
+        """The variance of each question under the root of cumulative sums."""
+        raise Unsupported("the variances of so many questions are not listed; use the plan's rmse, or answer.range.")
 
     def mean_squared_error(self, strategy: Any) -> float:
         """The mean over all questions."""
@@ -121,6 +132,16 @@ class Prefixes(Line):
         rest = k % size
         return (k - rest) + rest**2 / size
 
+    def block_norm(self, size: int, padded: int) -> float:
+        first, second = _sums_of_rests(self.bins, size)
+        return 0.5 * self.bins * (self.bins + 1.0) - first + second / size
+
+    def root_error(self, root: RootStrategy) -> float:
+        return float(root.prefix_variances().sum())
+
+    def root_variances(self, root: RootStrategy) -> Array:
+        return root.prefix_variances()
+
     def matrix(self) -> Array:
         return np.tri(self.bins)
 
@@ -140,6 +161,19 @@ class Quantiles(Line):
         cut = rest > 0
         whole_blocks: Array = 0.25 * (padded - size * cut.astype(np.float64))
         return whole_blocks + np.where(cut, (2.0 * rest - size) ** 2 / (4.0 * size), 0.0)
+
+    def block_norm(self, size: int, padded: int) -> float:
+        first, second = _sums_of_rests(self.bins, size)
+        cut = self.bins - self.bins // size
+        of_cut = (4.0 * second - 4.0 * size * first + float(size) ** 2 * cut) / (4.0 * size)
+        return 0.25 * (float(padded) * self.bins - float(size) * cut) + of_cut
+
+    def root_error(self, root: RootStrategy) -> float:
+        return float(self.root_variances(root).sum())
+
+    def root_variances(self, root: RootStrategy) -> Array:
+        each = root.prefix_variances()
+        return np.asarray(each - root.covariances_with_all() + 0.25 * each[-1])
 
     def matrix(self) -> Array:
         return np.tri(self.bins) - 0.5
@@ -169,10 +203,22 @@ class Ranges(Line):
     def block_norm(self, size: int, padded: int) -> float:
         return _range_norm(self.bins, size)
 
+    def root_error(self, root: RootStrategy) -> float:
+        """The sum over all pairs of |g_j - g_i|^2 is (bins + 1) times the sum of |g_k|^2, less |sum of g_k|^2."""
+        return float((self.bins + 1.0) * root.prefix_variances().sum() - root.variance_of_sum())
+
     def matrix(self) -> Array:
         i, j = np.triu_indices(self.bins + 1, 1)
         k = np.arange(self.bins)
         return ((k >= i[:, None]) & (k < j[:, None])).astype(np.float64)
+
+
+def _sums_of_rests(bins: int, size: int) -> tuple[float, float]:
+    """The sums of k % size and of its square, over k = 1, ..., bins."""
+    whole_turns, last = divmod(bins, size)
+    first = whole_turns * (size * (size - 1) // 2) + last * (last + 1) // 2
+    second = whole_turns * ((size - 1) * size * (2 * size - 1) // 6) + last * (last + 1) * (2 * last + 1) // 6
+    return float(first), float(second)
 
 
 @lru_cache(maxsize=4096)

@@ -14,6 +14,7 @@ from hush.privacy.charge import Budget
 from hush.workload.block_search import Blocks, best_blocks, gaussian_blocks
 from hush.workload.blocks import BlockStrategy
 from hush.workload.dense import dense_strategy
+from hush.workload.root import root_strategy
 from hush.workload.strategy import Strategy, gaussian_part, laplace_part, laplace_variance, spared
 
 __all__ = ["makers"]
@@ -32,6 +33,7 @@ def makers(line: Any, budget: Budget, rows: int) -> list[tuple[str, Callable[[],
         found.append((f"Laplace noise on blocks of {levels} levels", partial(_laplace, line, budget, rows, levels)))
     found.append(("Gaussian noise on blocks", partial(_gaussian, line, budget, rows)))
     found.append(("Gaussian noise on the best combinations", partial(_dense, line, budget, rows)))
+    found.append(("Gaussian noise on the root of cumulative sums", partial(root_strategy, line, budget, rows)))
     return found
 
 
