@@ -13,13 +13,13 @@ import mpmath
 import numpy as np
 import pytest
 from effort import examples
+from hush.noise.normal_losses import NormalLosses
+from hush.privacy.loss_cells import SampledCells
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hush
-from hush.noise.normal_losses import NormalLosses
 from hush.numerics.rounding import LOSS_CELLS
-from hush.privacy.loss_cells import SampledCells
 from hush.privacy.subsampling import Subsampled
 
 GAUSSIANS = [(0.5, 0.3), (0.6, 1e-3), (1.0, 0.01), (1.5, 0.9), (2.0, 1e-5), (10.0, 0.5), (40.0, 0.02)]

@@ -12,7 +12,8 @@ from hush.errors import needs, positive, reject
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import FOREIGN, up
 from hush.privacy.curve import Curve, Mirrored
-from hush.privacy.discretise import Reversed, discretise
+from hush.privacy.discretise import discretise
+from hush.privacy.loss_pair import Reversed
 
 __all__ = ["Imported", "from_dp_accounting", "to_dp_accounting", "whole_pair"]
 
@@ -65,7 +66,7 @@ def to_dp_accounting(curve: Curve, *, step: float = 1e-4) -> Any:
     rows = []
     for way in ways:
         part = discretise(way, step)
-        masses = {part.first + i: float(p) for i, p in enumerate(part.masses) if p > 0.0}
+        masses = {int(place): float(p) for place, p in zip(part.at, part.masses, strict=True) if p > 0.0}
         rows.append((masses, part.infinite))
     more: dict[str, Any] = {}
     if len(rows) == 2:
