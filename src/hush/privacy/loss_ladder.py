@@ -17,25 +17,23 @@ any number of releases.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported
-from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import ELEMENTARY, LOSS_LADDER, NEAR_ENOUGH, down, up
 from hush.privacy.loss_grid import FAR
 from hush.privacy.loss_packing import aligned, joined, packed
-from hush.privacy.loss_pair import LossDistribution, Pair
+from hush.privacy.loss_pair import LossDistribution
 
 __all__ = ["LossLadder"]
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
-Curve = Callable[[Array], Bracket]
 
 _BEYOND = 1e-60  # losses that are larger with less than this probability count as infinite
 _FINE = 8.0  # up to this many typical losses a cell is one step wide; further out cells grow
@@ -47,11 +45,19 @@ _MOST_KINKS = 1 << 15
 _CLOSER, _FEW_KINKS = 16, 256  # narrower cells beside each kink, if there are few
 
 
+class TwoCurves(Protocol):
+    """A pair of laws, described by its two curves."""
+
+    def end(self, epsilon: Array, end: str, *, backward: bool) -> Array:
+        """The lower or upper end of delta of the first law against the second, or backwards, for epsilon >= 0."""
+        ...
+
+
 @dataclass(frozen=True)
 class LossLadder:
     """A pair of laws, and the losses where its two curves have kinks (where they are known)."""
 
-    pair: Pair
+    pair: TwoCurves
     kinks: tuple[Array, Array]
 
     @cached_property
@@ -59,10 +65,10 @@ class LossLadder:
         """Epsilons from far below the typical loss to far beyond the largest, and both curves there, without the mass
         that no epsilon removes.
         """
-        start = max(1e-3 * float(np.asarray(self.pair.forward(np.zeros(1)).upper)[0]), 1e-300)
+        start = max(1e-3 * float(self.pair.end(np.zeros(1), "upper", backward=False)[0]), 1e-300)
         grid = start * 2.0 ** (0.25 * np.arange(4.0 * math.log2(_LARGEST / start) + 1.0))
         with np.errstate(all="ignore"):  # some families overflow on the way to a delta of 0
-            rows = [np.asarray(side(np.append(grid, FAR)).upper) for side in (self.pair.forward, self.pair.backward)]
+            rows = [self.pair.end(np.append(grid, FAR), "upper", backward=way) for way in (False, True)]
         first, second = (np.maximum(row[:-1] - up(float(row[-1]), NEAR_ENOUGH), 0.0) for row in rows)
         return grid, (first, second)
 
@@ -83,12 +89,13 @@ class LossLadder:
 
     def above(self, step: float, *, backward: bool = False) -> LossDistribution:
         """The distribution whose curve is at or above that of the pair."""
-        sides, infinite = [], 0.0
-        for other, curve in enumerate(self._sides(backward)):
-            places = _ladder(self.reach(_BEYOND, backward=backward != bool(other)), step, self.typical)
+        sides: list[tuple[Places, Array]] = []
+        infinite = 0.0
+        for way in (backward, not backward):
+            places = _ladder(self.reach(_BEYOND, backward=way), step, self.typical)
             losses = np.append(0.0, places * step)
-            values = np.asarray(curve(losses).upper)
-            infinite = infinite if other else float(values[-1])
+            values = self.pair.end(losses, "upper", backward=way)
+            infinite = infinite if sides else float(values[-1])
             sides.append((places, up(np.maximum(_masses(losses, values), 0.0), LOSS_LADDER)))
         (right, there), (left, back) = sides
         below = back * np.exp(-step * left)
@@ -102,12 +109,11 @@ class LossLadder:
         step is free, it may become slightly smaller.
         """
         sides, rests = [], []
-        for other, curve in enumerate(self._sides(backward)):
-            way = backward != bool(other)
+        for way in (backward, not backward):
             ends = _ladder(self.reach(_BEYOND, backward=way), step, self.typical).astype(np.float64) * step
             losses = _narrow(ends, self.kinks[way])
-            found = curve(np.append(losses, FAR))
-            lower, upper = np.asarray(found.lower), np.asarray(found.upper)
+            points = np.append(losses, FAR)
+            lower, upper = (self.pair.end(points, end, backward=way) for end in ("lower", "upper"))
             rests.append(down(float(lower[-1]), LOSS_LADDER))
             sides.append(_polygon(losses, np.maximum(lower[:-1] - rests[-1], 0.0), upper[:-1] - rests[-1]))
         # at loss 0 the two sides are one point
@@ -119,12 +125,9 @@ class LossLadder:
         losses, masses = joined(rows[0], rows[1], rests[0])
         start, step, heavy = aligned(losses, masses, step, free=free)
         left, right = (_ladder(max(reach, step), step, self.typical) for reach in (-start, float(losses[-1])))
-        order = np.unique(np.concatenate([left[-1] - left, [left[-1]], left[-1] + right, heavy]))
+        zero = round(-start / step)
+        order = np.unique(np.maximum(np.concatenate([zero - left, [zero], zero + right, heavy]), 0))
         return LossDistribution(packed(losses, masses, start + order * step, step), 0, step, rests[0], order, start)
-
-    def _sides(self, backward: bool) -> tuple[Curve, Curve]:
-        there, back = self.pair.forward, self.pair.backward
-        return (back, there) if backward else (there, back)
 
 
 def _ladder(reach: float, step: float, typical: float) -> Places:

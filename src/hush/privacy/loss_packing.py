@@ -33,18 +33,19 @@ def joined(there: tuple[Array, Array], back: tuple[Array, Array], infinite: floa
 
 
 def aligned(losses: Array, masses: Array, step: float, *, free: bool) -> tuple[float, float, list[int]]:
-    """Where a lattice begins, its step, and the numbers of its points on which losses of large probability are. If the
-    step is free, it becomes slightly smaller, so that the largest loss of this kind is on a point too.
+    """Where a lattice begins, its step, and the numbers of its points on which losses of large probability are.
+
+    The largest such loss is on a point: a group that ended just below it would lose a step. If the step is free, it
+    becomes slightly smaller, so that the least such loss is on a point too.
     """
-    heavy = [_around(losses, masses, side, step) for side in (losses < 0.0, losses > 0.0)]
-    first = float(losses[0]) if heavy[0] is None else heavy[0]
-    if heavy[1] is None or not free:
-        lead = math.ceil((first - float(losses[0])) / step)
-        return first - lead * step - 0.5 * _SNAP * step, step, [lead]
-    count = max(math.ceil((heavy[1] - first) / step), 1)
-    step = (heavy[1] - first) / count
-    lead = math.ceil((first - float(losses[0])) / step)
-    return first - lead * step - 0.5 * _SNAP * step, step, [lead, lead + count]
+    low, high = (_around(losses, masses, side, step) for side in (losses < 0.0, losses > 0.0))
+    count = 0
+    if low is not None and high is not None and free:
+        count = max(math.ceil((high - low) / step), 1)
+        step = (high - low) / count
+    anchor = high if high is not None else low if low is not None else float(losses[0])
+    lead = math.ceil((anchor - float(losses[0])) / step)
+    return anchor - lead * step - 0.5 * _SNAP * step, step, [lead - count, lead]
 
 
 def _around(losses: Array, masses: Array, side: NDArray[np.bool_], step: float) -> float | None:

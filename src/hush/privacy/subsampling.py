@@ -83,41 +83,49 @@ class Subsampled(Curve):
 
     def forward(self, epsilon: Array) -> Bracket:
         """The data with the person against the data without."""
+        return Bracket(self.end(epsilon, "lower", backward=False), self.end(epsilon, "upper", backward=False))
+
+    def backward(self, epsilon: Array) -> Bracket:
+        """The data without the person against the data with."""
+        return Bracket(self.end(epsilon, "lower", backward=True), self.end(epsilon, "upper", backward=True))
+
+    def end(self, epsilon: Array, end: str, *, backward: bool) -> Array:
+        """One end of the forward or the backward curve, at half the work."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
+        if self.rate == 1.0:
+            return np.asarray(getattr(self.whole.forward(epsilon), end))
+        swapped = backward and not (self.fixed and end == "upper")
+        return self._backward_end(epsilon, end) if swapped else self._forward_end(epsilon, end)
+
+    def _forward_end(self, epsilon: Array, end: str) -> Array:
         # log(1 + (e^e - 1)/q), written so that e^e may overflow
         raised = np.where(
             epsilon > 30.0,
             epsilon - math.log(self.rate) + np.log1p(-(1.0 - self.rate) * np.exp(-np.maximum(epsilon, 0.0))),
             np.log1p(np.expm1(np.minimum(epsilon, 30.0)) / self.rate),
         )
-        inner = self.whole.forward(next_down(down(raised, TWO_ROUNDINGS)).clip(0.0))
-        lower = self.whole.forward(next_up(up(raised, TWO_ROUNDINGS))).lower
-        return Bracket(
-            down(np.asarray(lower) * self.rate, FEW_ROUNDINGS), up(np.asarray(inner.upper) * self.rate, FEW_ROUNDINGS)
-        )
+        if end == "upper":
+            inner = self.whole.forward(next_down(down(raised, TWO_ROUNDINGS)).clip(0.0))
+            return up(np.asarray(inner.upper) * self.rate, FEW_ROUNDINGS)
+        inner = self.whole.forward(np.where(epsilon > 0.0, next_up(up(raised, TWO_ROUNDINGS)), 0.0))
+        return down(np.asarray(inner.lower) * self.rate, FEW_ROUNDINGS)
 
-    def backward(self, epsilon: Array) -> Bracket:
-        """The data without the person against the data with."""
-        epsilon = np.asarray(epsilon, dtype=np.float64)
-        if self.rate == 1.0:
-            return self.whole.forward(epsilon)
-        reached = self._poisson_backward(epsilon)
-        return Bracket(reached.lower, self.forward(epsilon).upper) if self.fixed else reached
-
-    def _poisson_backward(self, epsilon: Array) -> Bracket:
+    def _backward_end(self, epsilon: Array, end: str) -> Array:
         limit = -math.log1p(-self.rate)  # here e^e (1 - q) = 1
         inside = epsilon < limit
         left = -np.expm1(np.where(inside, epsilon, 0.0) - limit)  # 1 - (1 - q) e^e
         raised = math.log(self.rate) + np.where(inside, epsilon, 0.0) - np.log(left)
-        upper = self.whole.forward(np.maximum(down(raised, TWO_ROUNDINGS) - FEW_ROUNDINGS.share, 0.0)).upper
+        if end == "upper":
+            upper = self.whole.forward(np.maximum(down(raised, TWO_ROUNDINGS) - FEW_ROUNDINGS.share, 0.0)).upper
+            return np.where(inside, up(left * upper, ELEMENTARY), 0.0)
         lower = self.whole.forward(np.maximum(up(raised, TWO_ROUNDINGS) + FEW_ROUNDINGS.share, 0.0)).lower
-        return Bracket(
-            np.where(inside, down(left * lower, ELEMENTARY), 0.0), np.where(inside, up(left * upper, ELEMENTARY), 0.0)
-        )
+        return np.where(inside, down(left * lower, ELEMENTARY), 0.0)
+
+    def _end(self, epsilon: Array, end: str) -> Array:
+        return np.maximum(self.end(epsilon, end, backward=False), self.end(epsilon, end, backward=True))
 
     def _forward(self, epsilon: Array) -> Bracket:
-        there, back = self.forward(epsilon), self.backward(epsilon)
-        return Bracket(np.maximum(there.lower, back.lower), np.maximum(there.upper, back.upper))
+        return Bracket(self._end(epsilon, "lower"), self._end(epsilon, "upper"))
 
     @property
     def pure_epsilon(self) -> float:
