@@ -132,6 +132,22 @@ def test_randomised_response_against_all_outcomes(rate: float, times: int, fixed
             assert got.upper <= max(deltas) * 1.001 + 1e-12
 
 
+@pytest.mark.parametrize("name", ["discrete laplace", "discrete gaussian"])
+@pytest.mark.parametrize("rate", [0.5, 0.02])
+def test_two_releases_on_a_lattice_against_all_outcomes(name: str, rate: float) -> None:
+    x = np.arange(-120.0, 122.0)
+    other, moved = (np.exp(np.asarray(NOISES[name].log_density(x - move))) for move in (0.0, 1.0))
+    mixed = (1.0 - rate) * other + rate * moved
+    p, q = np.outer(mixed, mixed), np.outer(other, other)
+    curve = hush.compose([hush.subsample(NOISES[name], rate, times=2)])
+    for epsilon in (0.0, 0.3 * rate, 0.8 * rate):
+        raised = math.exp(epsilon)
+        exact = max(float(np.maximum(p - raised * q, 0.0).sum()), float(np.maximum(q - raised * p, 0.0).sum()))
+        got = curve.delta_bracket(epsilon)
+        assert got.lower <= exact * (1.0 + 1e-9) and exact <= got.upper * (1.0 + 1e-9)
+        assert got.upper - got.lower <= 0.02 * exact
+
+
 @pytest.mark.parametrize(("sigma", "rate", "epsilon"), [(1.0, 0.1, 0.3), (0.7, 0.02, 0.2), (2.0, 0.5, 0.4)])
 def test_two_releases_against_quadrature(sigma: float, rate: float, epsilon: float) -> None:
     """delta of two releases is the mean over the first loss of the delta of the second at what is left."""
@@ -192,15 +208,28 @@ def test_ten_million_steps_at_a_millionth() -> None:
     assert got.upper == pytest.approx(float(hush.epsilon(hush.Gaussian(1.0 / mu), 1e-5)), rel=1e-2)
 
 
-@settings(max_examples=examples(3, 60), deadline=None)
-@given(st.floats(0.5, 5.0), st.floats(-5.0, -0.3), st.integers(2, 3000), st.floats(-9.0, -3.0))
-def test_more_steps_larger_rates_and_less_noise_cost_more(sigma: float, rate: float, steps: int, delta: float) -> None:
+@settings(max_examples=examples(4, 60), deadline=None)
+@given(
+    st.sampled_from([hush.Gaussian, hush.Laplace]),
+    st.floats(0.5, 5.0),
+    st.floats(-5.0, -0.3),
+    st.integers(2, 3000),
+    st.floats(-9.0, -3.0),
+)
+def test_more_steps_larger_rates_and_less_noise_cost_more(
+    kind: type, scale: float, rate: float, steps: int, delta: float
+) -> None:
     share, budget = 10.0**rate, 10.0**delta
-    one = loop(sigma, share, steps).epsilon_bracket(budget)
+
+    def run(scale: float, rate: float, steps: int) -> hush.Curve:
+        return hush.compose([hush.subsample(kind(scale), rate, times=steps)])
+
+    one = run(scale, share, steps).epsilon_bracket(budget)
+    assert one.lower <= one.upper
     for other in (
-        loop(sigma, share, steps + 1 + steps // 10),
-        loop(sigma, min(1.1 * share, 1.0), steps),
-        loop(0.95 * sigma, share, steps),
+        run(scale, share, steps + 1 + steps // 10),
+        run(scale, min(1.1 * share, 1.0), steps),
+        run(0.95 * scale, share, steps),
     ):
         assert other.epsilon(budget) >= one.lower
 
@@ -208,6 +237,18 @@ def test_more_steps_larger_rates_and_less_noise_cost_more(sigma: float, rate: fl
 def test_a_gaussian_vector_is_one_number() -> None:
     vector = hush.compose([hush.subsample(hush.Gaussian(3.0), 0.02, hush.Sensitivity(l2=2.0), times=500)])
     assert vector.epsilon(1e-6) == pytest.approx(loop(1.5, 0.02, 500).epsilon(1e-6), rel=1e-9)
+
+
+def test_ball_noise_and_laplace_noise_for_vectors() -> None:
+    """Ball noise of one number is Laplace noise, and Laplace noise with an l1 bound moves one number by all of it."""
+    one = hush.compose([hush.subsample(hush.Laplace(2.0), 0.1, times=20)]).epsilon(1e-6)
+    ball = hush.subsample(hush.Ball(1, 2.0), 0.1, hush.Sensitivity(l2=1.0, dimension=1), times=20)
+    vector = hush.subsample(hush.Laplace(2.0), 0.1, hush.Sensitivity(l1=1.0), times=20)
+    for charge in (ball, vector):
+        assert hush.compose([charge]).epsilon(1e-6) == pytest.approx(one, rel=1e-6)
+    several = hush.subsample(hush.Ball(3, 2.0), 0.1, hush.Sensitivity(l2=1.0, dimension=3), times=20)
+    found = hush.compose([several]).epsilon_bracket(1e-6)
+    assert 0.0 < found.lower <= found.upper <= found.lower * 1.001 and found.upper < one
 
 
 def test_samples_beside_other_releases() -> None:

@@ -18,8 +18,9 @@ def sampled_curve(charge: Charge, theorems: Iterable[Theorem]) -> Subsampled:
     one symmetric pair is used.
     """
     assert charge.rate is not None
+    whole = charge.unsampled.by_group
     for theorem in theorems:
-        pairs = [] if theorem.alone else theorem.pairs(charge.unsampled)
+        pairs = [] if theorem.alone else theorem.pairs(whole)
         if len(pairs) == 1 and pairs[0][1] == 1 and isinstance(pairs[0][0], Mirrored):
             return Subsampled(pairs[0][0], charge.rate, fixed=charge.fixed)
     raise Unsupported(

@@ -51,8 +51,8 @@ class Subsampled(Curve):
     of the two.
 
     With `fixed`, samples have a fixed size and are drawn without replacement, and one person replaces another. Then the
-    forward curve bounds both directions (Theorem 11 there), so it is the upper end of both. The lower end of backward
-    is that of a Poisson sample, which data reach where all other people are alike.
+    forward curve bounds both directions (the same paper, on sampling without replacement), so it is the upper end of
+    both. The lower end of backward is that of a Poisson sample, which data reach where all other people are alike.
 
     `whole` is the curve of the release without sampling; it must hold for all pairs of neighbours, in both directions.
 
