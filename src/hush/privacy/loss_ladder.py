@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported
-from hush.numerics.rounding import ELEMENTARY, LOSS_LADDER, NEAR_ENOUGH, down, up
+from hush.numerics.rounding import ELEMENTARY, LOSS_LADDER, NEAR_ENOUGH, down, next_down, up
 from hush.privacy.loss_grid import FAR
 from hush.privacy.loss_packing import aligned, joined, packed
 from hush.privacy.loss_pair import LossDistribution
@@ -41,7 +41,7 @@ _MOST_FINE = 4096  # such cells on each side
 _MOST_PLACES = 1 << 16
 _NARROW = 4  # narrow cells in a cell of the ladder, for the bound from below
 _LARGEST = 4096.0  # losses are searched up to here
-_MOST_KINKS = 1 << 15
+_MOST_KINKS = 1 << 13
 _CLOSER, _FEW_KINKS = 16, 256  # narrower cells beside each kink, if there are few
 
 
@@ -137,7 +137,7 @@ def _ladder(reach: float, step: float, typical: float) -> Places:
     near, last = min(2 * math.ceil(0.5 * _FINE * typical / step), _MOST_FINE), math.ceil(reach / step) + 1
     rows, width, start = [np.arange(1, min(near, last) + 1, dtype=np.int64)], 2, near
     while start < last:
-        if near * len(rows) > _MOST_PLACES:
+        if near // 2 * (len(rows) + 2) > _MOST_PLACES:
             raise Unsupported("the privacy losses reach too far for the grid; use more noise or a larger rate.")
         end = min(2 * start, start - (start - last) // width * width)
         rows.append(np.arange(start + width, end + 1, width, dtype=np.int64))
@@ -206,14 +206,16 @@ def _polygon(losses: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
     gone = np.flatnonzero(~(found > 0.0))
     if not gone.size:
         return losses, found
-    end = max(int(gone[0]), 1)  # here the polygon has crossed 0, where it ends
-    before, after = max(float(found[end - 1]), 0.0), min(float(found[end]), 0.0)
-    share = down(before / (before - after), ELEMENTARY) if after < 0.0 else 1.0
-    crossed = float(losses[end - 1]) + math.log1p(share * math.expm1(float(width[end - 1])))
-    last = float(losses[end]) if share == 1.0 else crossed
-    return np.append(losses[:end], max(last, math.nextafter(float(losses[end - 1]), math.inf))), np.append(
-        found[: end - 1], [before, 0.0]
-    )
+    end = int(gone[0])  # here the polygon has reached or crossed 0, where it ends
+    if end == 0:
+        return losses[:2], np.zeros(2)
+    before, after, last = float(found[end - 1]), float(found[end]), float(losses[end])
+    if after < 0.0:
+        share = down(before / (before - after), ELEMENTARY)
+        last = float(next_down(losses[end - 1] + np.log1p(share * np.expm1(width[end - 1]))))
+    if last > losses[end - 1]:
+        return np.append(losses[:end], last), np.append(found[:end], 0.0)
+    return losses[: max(end, 2)], np.append(found[: end - 1], 0.0) if end > 1 else np.zeros(2)
 
 
 def _convex(losses: Array, values: Array) -> tuple[Array, Array]:

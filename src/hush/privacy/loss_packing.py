@@ -22,12 +22,18 @@ _SNAP = 4e-9  # of a step: a loss so little above a point of the ladder is place
 
 
 def joined(there: tuple[Array, Array], back: tuple[Array, Array], infinite: float) -> tuple[Array, Array]:
-    """The losses of both sides in one row, and their masses; the rest of the mass is at 0."""
-    below = back[1] * np.exp(-back[0])
+    """The losses of both sides in one row, and their masses; the rest of the mass is at 0.
+
+    If the two sides have more than the whole mass, the positive losses lose the excess. That lowers the curve at least
+    as much as a negative mass at 0 would.
+    """
+    right, below = there[1], back[1] * np.exp(-back[0])
     slack = ELEMENTARY.share + 2.0 * LOSS_LADDER.share * infinite
-    centre = max(1.0 - infinite - float(there[1].sum()) - float(below.sum()) - slack, 0.0)
+    centre = 1.0 - infinite - float(right.sum()) - float(below.sum()) - slack
+    if centre < 0.0:
+        right = right * max(1.0 + (centre - ELEMENTARY.share) / float(right.sum()), 0.0)
     losses = np.concatenate([-back[0][::-1], [0.0], there[0]])
-    masses = np.concatenate([below[::-1], [centre], there[1]])
+    masses = np.concatenate([below[::-1], [max(centre, 0.0)], right])
     held = np.flatnonzero(masses > 0.0)
     return losses[held], masses[held]
 

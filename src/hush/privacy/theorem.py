@@ -207,7 +207,7 @@ def sampled(charge: Charge) -> Subsampled:
 SAMPLED = Theorem(
     "sampled",
     "exact for one person more or less: Balle, Barthe and Gaboardi 2018, Theorems 8 and 13; a bound for fixed batches",
-    ("ballebarthe2018", "zhu2022"),
+    ("ballebarthe2018",),
     covers=lambda charge: charge.rate is not None,
     pairs=lambda charge: [(sampled(charge), charge.times)],
     pure=lambda charge: finite(sampled(charge).pure_epsilon),
