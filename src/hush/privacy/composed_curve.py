@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 #: The default share of the shift that discretisation may cost.
 DEFAULT_RELATIVE = 1.9e-6
 _WEAKER = 20  # weaker tilts that are tried
-_RARE = 1e-13  # losses with less than this probability, in all releases together, may be outside the window
+_RARE = 1e-16  # losses beyond which delta of all releases together is less than this may be outside the window
 _COARSE = 1e-4  # the same for bounds at many epsilons
 
 
