@@ -56,8 +56,8 @@ def test_calibrate_on_samples(family: str) -> None:
 
 
 def test_calibrate_on_samples_agrees_with_the_multiplier() -> None:
-    plan = hush.calibrate(2.0, 1e-5, hush.Sensitivity(l2=3.0), family="gaussian", rate=0.01, times=20)
-    assert plan.noise.sigma == pytest.approx(3.0 * hush.noise_multiplier(2.0, 1e-5, 0.01, 20), rel=1e-9)
+    plan = hush.calibrate(2.0, 1e-5, hush.Sensitivity(l2=3.0), family="gaussian", rate=0.2, times=100)
+    assert plan.noise.sigma == pytest.approx(3.0 * hush.noise_multiplier(2.0, 1e-5, 0.2, 100), rel=1e-9)
 
 
 def test_a_pure_budget_on_samples() -> None:
