@@ -23,36 +23,59 @@ LOOPS = (
     (1.0, 1e-4, 100_000),
     (1.0, 1e-6, 10_000_000),
 )
+#: noise, rate, steps: laws that dp_accounting does not sample, with the width of the bracket only
+OTHER_LAWS = (
+    (hush.OSGT(1.0, 2.0), 0.01, 1000),
+    (hush.FlippedHuber(2.0, 1.5), 0.01, 1000),
+    (hush.Staircase(1.0, 1.0, 0.42), 0.01, 1000),
+    (hush.Discrete(hush.Gaussian(3.0), 1.0), 0.01, 1000),
+)
+#: scale, rate, steps of Laplace noise
+LAPLACE = ((1.2, 0.01, 1000), (5.0, 0.001, 10_000))
 _LONG = 1_000_000  # steps from which dp_accounting takes a minute: one round
 
 
-def _ours(sigma: float, rate: float, steps: int) -> hush.Curve:
-    return hush.compose([hush.subsample(hush.Gaussian(sigma), rate, times=steps)])
+def _ours(noise: hush.Noise, rate: float, steps: int) -> hush.Curve:
+    return hush.compose([hush.subsample(noise, rate, times=steps)])
 
 
-def _theirs(sigma: float, rate: float, steps: int) -> float:
+def _theirs(noise: hush.Noise, rate: float, steps: int) -> float:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    one = pld.from_gaussian_mechanism(sigma, sampling_prob=rate, value_discretization_interval=1e-4)
+    grid = {"sampling_prob": rate, "value_discretization_interval": 1e-4}
+    if isinstance(noise, hush.Gaussian):
+        one = pld.from_gaussian_mechanism(noise.sigma, **grid)
+    else:
+        one = pld.from_laplace_mechanism(noise.scale, **grid)
     return float(one.self_compose(steps).get_epsilon_for_delta(DELTA))
 
 
 def loops(quick: bool) -> Iterator[Line | Note]:
     """Time and epsilon of both, and the width of hush's bracket."""
-    for setting in LOOPS[2:3] if quick else LOOPS:
-        yield from _loop(*setting)
+    for sigma, rate, steps in LOOPS[2:3] if quick else LOOPS:
+        yield from _loop(f"sigma {sigma:g}", hush.Gaussian(sigma), rate, steps)
+    for scale, rate, steps in () if quick else LAPLACE:
+        yield from _loop(f"Laplace, scale {scale:g}", hush.Laplace(scale), rate, steps)
+    for noise, rate, steps in () if quick else OTHER_LAWS:
+        yield _width(f"{noise}, rate {rate:.4g}, {steps:,} steps", noise, rate, steps)[0]
 
 
-def _loop(sigma: float, rate: float, steps: int) -> Iterator[Line | Note]:
-    name = f"sigma {sigma:g}, rate {rate:.4g}, {steps:,} steps"
-    found = _ours(sigma, rate, steps).epsilon_bracket(DELTA)
+def _width(name: str, noise: hush.Noise, rate: float, steps: int) -> tuple[Line, float]:
+    """The width of hush's bracket, and its upper end."""
+    found = _ours(noise, rate, steps).epsilon_bracket(DELTA)
     width = 1e6 * (found.upper - found.lower) / found.upper
     both = f"{found.lower:.6f} to {found.upper:.6f}"
-    yield Line(name, "width of the bracket, parts per million", width, "ppm", "lower", extra=both)
+    return Line(name, "width of the bracket, parts per million", width, "ppm", "lower", extra=both), found.upper
+
+
+def _loop(kind: str, noise: hush.Noise, rate: float, steps: int) -> Iterator[Line | Note]:
+    name = f"{kind}, rate {rate:.4g}, {steps:,} steps"
+    line, upper = _width(name, noise, rate, steps)
+    yield line
     try:
         made = race(
-            lambda: _ours(sigma, rate, steps).epsilon(DELTA),
-            lambda: _theirs(sigma, rate, steps),
+            lambda: _ours(noise, rate, steps).epsilon(DELTA),
+            lambda: _theirs(noise, rate, steps),
             1 if steps > _LONG else 3,
             warm=False,
         )
@@ -60,9 +83,9 @@ def _loop(sigma: float, rate: float, steps: int) -> Iterator[Line | Note]:
         yield Note("dp-accounting is not installed here: hush's own numbers only.")
         return
     yield Line(name, "times as fast as dp_accounting", made.faster, "times", "higher", extra=made.extra)
-    other = _theirs(sigma, rate, steps)
-    excess = 1e6 * (other / found.upper - 1.0)
-    shown = f"{other:.6f} and {found.upper:.6f}"
+    other = _theirs(noise, rate, steps)
+    excess = 1e6 * (other / upper - 1.0)
+    shown = f"{other:.6f} and {upper:.6f}"
     yield Line(name, "dp_accounting's epsilon above hush's, parts per million", excess, "ppm", "higher", extra=shown)
 
 
@@ -71,8 +94,8 @@ BENCHMARKS = (
         key="accounting",
         title="Private training",
         measures=(
-            "epsilon at delta = 1e-5 of many steps of Gaussian noise on Poisson samples: the time, the result of "
-            "dp_accounting beside that of hush, and the width of hush's bracket."
+            "epsilon at delta = 1e-5 of many steps of noise on Poisson samples: the time, the result of dp_accounting "
+            "beside that of hush where it has the noise (Gaussian and Laplace), and the width of hush's bracket."
         ),
         fair=(
             "Both results are upper bounds on the same number, so the smaller one is tighter. dp_accounting runs with "

@@ -40,6 +40,55 @@ def test_a_run_as_people_describe_it() -> None:
     )
 
 
+@pytest.mark.parametrize("family", ["gaussian", "laplace", "truncated_laplace"])
+def test_calibrate_on_samples(family: str) -> None:
+    """The noise is private on samples, and nothing smaller is."""
+    plan = hush.calibrate(1.0, 1e-6, 2.0, family=family, rate=0.1, times=20)
+    assert plan.rate == 0.1 and "Poisson sample of rate 0.1" in plan.why and plan.limit is None
+
+    def spent(noise: hush.Noise) -> hush.Bracket:
+        return hush.compose([hush.subsample(noise, 0.1, 2.0, times=20)]).delta_bracket(1.0)
+
+    assert spent(plan.noise).upper <= 1e-6 < spent(plan.noise.scaled(0.999)).lower
+    assert plan.variance < 0.5 * hush.calibrate(1.0, 1e-6, 2.0, family=family, times=20).variance
+    with pytest.raises(hush.Unsupported, match=r"hush\.subsample"):
+        hush.Mechanism.of(plan)
+
+
+def test_calibrate_on_samples_agrees_with_the_multiplier() -> None:
+    plan = hush.calibrate(2.0, 1e-5, hush.Sensitivity(l2=3.0), family="gaussian", rate=0.2, times=100)
+    assert plan.noise.sigma == pytest.approx(3.0 * hush.noise_multiplier(2.0, 1e-5, 0.2, 100), rel=1e-9)
+
+
+def test_a_pure_budget_on_samples() -> None:
+    plan = hush.calibrate(1.0, 0.0, family="laplace", rate=0.05, times=10)
+    assert plan.noise.scale == pytest.approx(1.0 / math.log1p(math.expm1(0.1) / 0.05), rel=1e-9)
+    assert hush.compose([hush.subsample(plan.noise, 0.05, times=10)]).epsilon(0.0) <= 1.0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"rate": 0.0}, {"rho": 0.1, "epsilon": None, "delta": None}, {"weights": (1.0,)}, {"notion": "pdp"}]
+)
+def test_bad_requests_on_samples(wrong: dict) -> None:
+    with pytest.raises(hush.InvalidParameter, match="rate"):
+        hush.calibrate(**{"epsilon": 1.0, "delta": 1e-6, "rate": 0.1, "times": 3} | wrong)
+
+
+def test_fixed_batches() -> None:
+    """The bound of both directions at once is above that of either direction of a Poisson sample, and not far."""
+    bound = hush.Sensitivity(l2=1.0, neighbours="replace")
+    charge = hush.subsample(hush.Gaussian(1.0), batch=100, rows=10_000, sensitivity=bound, times=50)
+    assert charge == hush.Charge.from_plain(charge.to_plain()) and charge.fixed
+    found = hush.compose([charge]).epsilon_bracket(1e-6)
+    poisson = hush.compose([hush.subsample(hush.Gaussian(1.0), 0.01, times=50)]).epsilon_bracket(1e-6)
+    assert poisson.lower * (1.0 - 1e-4) <= found.lower <= poisson.upper <= found.upper <= 1.2 * poisson.upper
+    with pytest.raises(hush.Unsupported, match="replace"):
+        hush.subsample(hush.Gaussian(1.0), batch=100, rows=10_000)
+    for wrong in ({"batch": 5}, {"rate": 0.1, "batch": 5, "rows": 10}, {}, {"batch": 11, "rows": 10}):
+        with pytest.raises(hush.InvalidParameter, match="batch"):
+            hush.subsample(hush.Gaussian(1.0), sensitivity=bound, **wrong)
+
+
 @pytest.mark.parametrize(
     ("sigma", "rate", "steps"), [(0.7, 0.01, 100), (1.0, 1.0, 5), (3.0, 0.2, 400), (1.5, 1e-3, 10_000)]
 )
@@ -81,3 +130,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["steps"] == 14_063 and 1.999 < document["epsilon_at_least"] <= document["epsilon"] <= 2.0
     assert main(arguments[:-2]) == 2
     assert "--delta is needed" in capsys.readouterr().err
+
+
+def test_the_command_calibrates_on_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["calibrate", "--epsilon", "1", "--delta", "1e-6", "--rate", "0.1", "--times", "20", "--family", "laplace"])
+    text = capsys.readouterr().out
+    assert "20 releases on Poisson samples of rate 0.1" in text and "laplace" in text

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import hush
+from hush.privacy.curve import OneNumber
 from hush.privacy.exchange import from_dp_accounting, masses_above, to_dp_accounting
 from hush.privacy.subsampling import Subsampled
 
@@ -21,7 +22,7 @@ CURVES = {
     "flipped_huber": hush.curve(hush.FlippedHuber(4.0, 3.0)),
     "staircase": hush.curve(hush.Staircase(0.5)),
     "several laplace": hush.curve(hush.Laplace(8.0), times=3),
-    "sampled": Subsampled(hush.Gaussian(1.5), 0.2),
+    "sampled": Subsampled(OneNumber(hush.Gaussian(1.5), 1.0), 0.2),
 }
 
 

@@ -14,7 +14,15 @@ __all__ = ["demand_of", "must_have_pair", "no_effect", "other_budget"]
 
 
 def demand_of(
-    epsilon: Any, delta: Any, sensitivity: Any, loss: str, times: int, notion: str, step: float | None, weights: Any
+    epsilon: Any,
+    delta: Any,
+    sensitivity: Any,
+    loss: str,
+    times: int,
+    notion: str,
+    step: float | None,
+    weights: Any,
+    rate: float | None = None,
 ) -> CalibrationRequest:
     """The request that the arguments state."""
     budget, share = budgets("epsilon", epsilon), deltas("delta", delta, zero=True)
@@ -25,7 +33,8 @@ def demand_of(
     lattice = None if step is None else positive("step", step)
     bound = Sensitivity.of(sensitivity)
     each = checked_weights(weights, bound)
-    return CalibrationRequest(float(budget), float(share), bound, whole("times", times), loss, lattice, notion, each)
+    count = whole("times", times)
+    return CalibrationRequest(float(budget), float(share), bound, count, loss, lattice, notion, each, rate)
 
 
 def must_have_pair(epsilon: Any, delta: Any) -> None:

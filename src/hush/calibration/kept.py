@@ -153,7 +153,8 @@ def _asked(demand: CalibrationRequest, family: str | None, values: str) -> dict[
         return None
     if _source() is None:
         return None
-    numbers = {"epsilon": demand.epsilon.hex(), "delta": demand.delta.hex(), "times": demand.times}
+    rate = None if demand.rate is None else demand.rate.hex()
+    numbers = {"epsilon": demand.epsilon.hex(), "delta": demand.delta.hex(), "times": demand.times, "rate": rate}
     step = None if demand.step is None else demand.step.hex()
     weights = [weight.hex() for weight in demand.weights]
     words = {"family": family, "values": values, "loss": demand.loss, "step": step, "weights": weights}

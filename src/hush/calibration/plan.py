@@ -6,7 +6,7 @@ import math
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 
-from hush.calibration.request import LOSSES, half_width
+from hush.calibration.request import LOSSES, CalibrationRequest, half_width
 from hush.errors import Unsupported
 from hush.noise import gaussian, laplace
 from hush.noise.catalogue import in_words
@@ -16,7 +16,7 @@ from hush.numerics.rounding import TIED, down
 from hush.privacy.charge import Guarantee
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["Plan", "RankedNoise"]
+__all__ = ["Plan", "RankedNoise", "plan_of"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,8 @@ class Plan:
     values: str = field(default="real", repr=False)
     #: The weight of each number in the loss; empty if all count the same.
     weights: tuple[float, ...] = field(default=(), repr=False)
+    #: The rate of the Poisson sample on which each release must be made; None for releases on all people.
+    rate: float | None = None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -109,7 +111,13 @@ class Plan:
         the ranking. If noises of the ranking are on a lattice, the lower end also holds for all noises on this lattice.
         """
         mixed = self.sensitivity.columns is not None or isinstance(self.sensitivity.one_sided, tuple)
-        if mixed or self.times > 1 or self.loss not in ("variance", "mae") or self.notion != "dp":
+        if (
+            mixed
+            or self.times > 1
+            or self.rate is not None
+            or self.loss not in ("variance", "mae")
+            or self.notion != "dp"
+        ):
             return None
         from hush.calibration.limit import limit_of_plan
 
@@ -151,3 +159,27 @@ class Plan:
         return (
             text + "; a number that is added later is a new release with its own cost, so release all numbers at once"
         )
+
+
+def plan_of(
+    demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: str = "", values: str = "real"
+) -> Plan:
+    """The plan whose noise is the first of a ranking."""
+    best = ranking[0]
+    assert best.noise is not None
+    return Plan(
+        best.noise,
+        best.family,
+        demand.epsilon,
+        demand.delta,
+        demand.bound,
+        demand.times,
+        demand.loss,
+        demand.notion,
+        demand.step,
+        ranking,
+        remark=remark,
+        values=values,
+        weights=demand.weights,
+        rate=demand.rate,
+    )

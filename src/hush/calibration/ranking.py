@@ -11,7 +11,8 @@ from hush.calibration.arguments import demand_of, must_have_pair, no_effect, oth
 from hush.calibration.concentrated import for_one_release, plan_for
 from hush.calibration.fewer_facts import fewer_facts, least_possible
 from hush.calibration.kept import kept_or_found
-from hush.calibration.plan import Plan, RankedNoise
+from hush.calibration.on_samples import choices_on_samples, must_fit_samples
+from hush.calibration.plan import Plan, RankedNoise, plan_of
 from hush.calibration.request import LOSSES, VALUES, CalibrationRequest
 from hush.calibration.scale import typical
 from hush.calibration.units import as_scaled, best_of_each, in_box, in_unit_body, is_uneven, scaled_choices
@@ -74,6 +75,7 @@ def calibrate(
     weights: Sequence[float] | None = None,
     rho: float | None = None,
     mu: float | None = None,
+    rate: float | None = None,
 ) -> Plan:
     """The least noise that gives (epsilon, delta) for a sensitivity, released `times` times. In place of the pair,
     rho= is a budget of zero-concentrated privacy and mu= one of Gaussian differential privacy.
@@ -85,8 +87,11 @@ def calibrate(
     noise on the whole numbers is compared as well. That has an effect only if every sensitivity is a whole number
     (linf, with l0 or dimension) and step is not given; otherwise `plan.why` states that it had none. weights=(1, 2, 1)
     minimises the weighted average of the losses of the numbers; it is never worse than equal weights by this measure.
+    rate= states that each release is made on its own Poisson sample of the people, as in `hush.subsample`; independent
+    noise is compared then.
 
-    Guarantees: hush.delta(plan.noise, epsilon, sensitivity, times=times) <= delta. The noise is never worse than the
+    Guarantees: hush.delta(plan.noise, epsilon, sensitivity, times=times) <= delta (with a rate, that of
+    hush.compose([hush.subsample(plan.noise, rate, sensitivity, times=times)])). The noise is never worse than the
     better of Laplace and Gaussian.
 
     >>> plan = calibrate(1.0, 1e-6)
@@ -96,14 +101,17 @@ def calibrate(
     1.8413
     """
     one_of("values", values, VALUES)
+    share = None if rate is None else must_fit_samples(rate, notion, weights, (rho, mu))
     if rho is not None or mu is not None:
         given = (sensitivity, loss, times, notion, step, weights)
         return _other_budget(other_budget(epsilon, delta, rho, mu), given, family, values)
     must_have_pair(epsilon, delta)
-    demand = demand_of(epsilon, delta, sensitivity, loss, times, notion, step, weights)
-    if family == "optimal":
-        return _plan(demand, tuple(kept_or_found(demand, family, values, lambda: [_optimal_choice(demand)])))
+    demand = demand_of(epsilon, delta, sensitivity, loss, times, notion, step, weights, share)
+    if family == "optimal" and share is None:
+        return plan_of(demand, tuple(kept_or_found(demand, family, values, lambda: [_optimal_choice(demand)])))
     remark = no_effect(demand) if values == "integer" else ""
+    if share is not None:
+        remark = f"each release is on its own Poisson sample of rate {share:g}"
     whole_numbers = values == "integer" and not remark
     choices = kept_or_found(demand, family, values, lambda: _choices(demand, family, whole_numbers=whole_numbers))
     present = _ranked([c for c in choices if c.noise is not None])
@@ -111,7 +119,7 @@ def calibrate(
         reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
         raise Unsupported(f"no family meets epsilon = {demand.epsilon:g}, delta = {demand.delta:g} here ({reasons}).")
     ranking = (*present, *(c for c in choices if c.noise is None))
-    return _plan(demand, ranking, remark, "real" if remark else values)
+    return plan_of(demand, ranking, remark, "real" if remark else values)
 
 
 def _other_budget(budget: Budget, given: tuple[Any, ...], family: str | None, values: str) -> Plan:
@@ -125,6 +133,8 @@ def _other_budget(budget: Budget, given: tuple[Any, ...], family: str | None, va
 
 def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: bool) -> list[RankedNoise]:
     """The least noise of every family to compare, or the reason why a family has none."""
+    if demand.rate is not None:
+        return choices_on_samples(demand, family, _calibrated)
     rows, joint = ranked(lattice=demand.step is not None), _joint_rows(demand, family)
     if family not in (None, _INDEPENDENT):
         known = (*(row.name for row in (*rows, *ranked_joint())), "optimal", _INDEPENDENT)
@@ -275,23 +285,3 @@ def _for_these_facts(demand: CalibrationRequest, row: Family) -> RankedNoise:
     if not math.isfinite(value):
         return RankedNoise(row.name, reason=f"its {demand.loss} is infinite")
     return RankedNoise(row.name, noise=noise, loss=value)
-
-
-def _plan(demand: CalibrationRequest, ranking: tuple[RankedNoise, ...], remark: str = "", values: str = "real") -> Plan:
-    best = ranking[0]
-    assert best.noise is not None
-    return Plan(
-        best.noise,
-        best.family,
-        demand.epsilon,
-        demand.delta,
-        demand.bound,
-        demand.times,
-        demand.loss,
-        demand.notion,
-        demand.step,
-        ranking,
-        remark=remark,
-        values=values,
-        weights=demand.weights,
-    )

@@ -21,7 +21,7 @@ from hush.noise.family import Family
 from hush.noise.laplace import Laplace
 from hush.privacy import gaussian
 from hush.privacy.charge import Charge
-from hush.privacy.compose import curve
+from hush.privacy.compose import compose, curve
 from hush.privacy.composed_curve import Composed
 from hush.privacy.curve import OneNumber
 from hush.privacy.sensitivity import Sensitivity
@@ -68,8 +68,12 @@ LOSSES: dict[str, Callable[..., float]] = {
 
 
 @lru_cache(maxsize=256)  # the rules of several families ask about the same Laplace and Gaussian noise
-def _delta(noise: Noise, bound: Sensitivity, times: int, epsilon: float, relative: float) -> float:
+def _delta(
+    noise: Noise, bound: Sensitivity, times: int, epsilon: float, relative: float, rate: float | None = None
+) -> float:
     """The delta of a noise, composed on a grid of this width where several numbers move."""
+    if rate is not None:
+        return float(np.asarray(compose([Charge(noise, bound, times=times, rate=rate)]).delta(epsilon)))
     several = bound.is_box and ((bound.moving or 1) * times > 1 or len(bound.shifts) > 1)
     if several and isinstance(noise, Law) and not noise.isotropic:
         parts = tuple((OneNumber(noise, shift), count * times) for shift, count in bound.shifts)
@@ -94,6 +98,8 @@ class CalibrationRequest:
     notion: str = "dp"
     #: The weight of each number in the loss; empty if all count the same.
     weights: Weights = ()
+    #: The rate of a Poisson sample on which each release is made; None for releases on all people.
+    rate: float | None = None
 
     @property
     def power(self) -> int:
@@ -138,12 +144,12 @@ class CalibrationRequest:
         noise = noise.plain()
         if self.delta == 0.0:
             return self._pure_excess(noise)
-        got = _delta(noise, self.bound, self.times, self.epsilon, FINE if relative is None else relative)
+        got = _delta(noise, self.bound, self.times, self.epsilon, FINE if relative is None else relative, self.rate)
         return math.log(got / self.delta) if got > 0.0 else -60.0
 
     def _pure_excess(self, noise: Noise) -> float:
         """The same for delta = 0, in exact numbers: at most 0 only if the pure epsilon is at most the target."""
-        one = pure_epsilon(Charge(noise, self.bound))
+        one = pure_epsilon(Charge(noise, self.bound, rate=self.rate))
         if one is None:
             raise Unsupported("no pure epsilon")
         total, target = one * self.times, Fraction(self.epsilon)

@@ -43,6 +43,7 @@ _EXAMPLES = """examples:
   hush calibrate --epsilon 1 --delta 1e-6 --linf 1,30,5 --weights 1,2,1     three numbers with bounds of their own
   hush calibrate --epsilon 1 --delta 1e-6 --l2 1
   hush calibrate --epsilon 1 --delta 1e-6 --plot ranking.png
+  hush calibrate --epsilon 1 --delta 1e-6 --rate 0.01 --times 1000         releases on samples of the people
   hush calibrate --epsilon 1 --pure --loss mae
   hush calibrate --epsilon 1 --delta 1e-6 --values integer         for counts: lattice noise is compared too"""
 
@@ -64,6 +65,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         weights=options.weights,
         rho=options.rho,
         mu=options.mu,
+        rate=options.rate,
     )
     rows = [_ranked(choice, plan) for choice in plan.ranking]
     draw_plot(options, lambda report: report.ranking_chart(plan))
@@ -103,6 +105,7 @@ def _document(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[st
         "delta": plan.delta,
         "sensitivity": {name: getattr(sensitivity, name) for name in (*_NORMS, *_FACTS)},
         "times": plan.times,
+        "rate": plan.rate,
         "loss": plan.loss,
         "weights": list(plan.weights) or None,
         "noise": repr(plan.noise),
@@ -118,6 +121,7 @@ def _text(plan: hush.Plan, sensitivity: hush.Sensitivity, rows: list[dict[str, A
     moves += ["one-sided"] if sensitivity.one_sided else []
     moves += [f"weights {plan.weights}"] if plan.weights else []
     releases = f"{plan.times} release{'s' * (plan.times > 1)}"
+    releases += "" if plan.rate is None else f" on Poisson samples of rate {plan.rate:g}"
     lines = [", ".join([f"epsilon = {plan.epsilon:g}", f"delta = {plan.delta:g}", *moves, releases])]
     lines.append(table([row for row in rows if not row["absent"]], _COLUMNS, left=2))
     lines += _legend(plan, sensitivity)
@@ -190,6 +194,9 @@ def register(command: Command) -> None:
     bound.add_argument("--dimension", type=int, metavar="D", help=_FACTS["dimension"])
     bound.add_argument("--one-sided", action="store_true", help=f"{_FACTS['one_sided']}, as counts do")
     bound.add_argument("--times", type=int, default=1, metavar="N", help="number of releases (default 1)")
+    bound.add_argument(
+        "--rate", type=number, metavar="Q", help="each release is on its own Poisson sample of the people of this rate"
+    )
     noise = calibrate.add_argument_group("noise")
     noise.add_argument(
         "--loss", default="variance", metavar="NAME", help="the error to minimise: variance (default), mae, p95 or p999"

@@ -32,6 +32,7 @@ def _bar(share: float) -> str:
 def _row(entry: Entry) -> dict[str, Any]:
     parts = [
         {"noise": str(one.noise), "sensitivity": str(one.sensitivity), "times": one.times, "rate": one.rate}
+        | ({"fixed": True} if one.fixed else {})
         for one in entry.charges
     ]
     row: dict[str, Any] = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}

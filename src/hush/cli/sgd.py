@@ -26,21 +26,22 @@ def _sgd(options: argparse.Namespace) -> None:
     names = ("rows", "batch", "epochs", "steps", "sigma", "epsilon", "delta")
     run = hush.training(**{name: getattr(options, name) for name in names})
     bracket = run.epsilon_bracket(options.delta)
-    accounts = _accounts(run, options.delta, float(bracket.lower), float(bracket.upper))
+    upper = float(bracket.upper) if options.epsilon is None else min(float(bracket.upper), options.epsilon)
+    accounts = _accounts(run, options.delta, float(bracket.lower), upper)
     points = [{"delta": d, "epsilon": run.epsilon(d)} for d in sorted({*_DELTAS, options.delta}, reverse=True)]
     document = {
         "sigma": run.sigma,
         "rate": run.rate,
         "steps": run.steps,
         "delta": options.delta,
-        "epsilon": float(bracket.upper),
+        "epsilon": upper,
         "epsilon_at_least": float(bracket.lower),
         "accounts": accounts,
         "points": points,
     }
     text = (
         f"noise multiplier {decimal_up(run.sigma, 6)}, rate {run.rate:.6g}, {run.steps:,} steps: "
-        f"({decimal_up(float(bracket.upper), 6)}, {options.delta:g})-private\n"
+        f"({decimal_up(upper, 6)}, {options.delta:g})-private\n"
         f"Every row is in each batch independently with probability {run.rate:.4g} (Poisson sampling); one row more or "
         "less.\nThe noise of a step has standard deviation sigma times the clipping norm of a row's gradient."
         f"\n\n{table(accounts, _COLUMNS)}\n\n{table(points, {'delta': 'delta', 'epsilon': 'epsilon'})}"

@@ -260,10 +260,6 @@ class Law(Distribution, Noise):
         """Return all privacy losses; None where they are too many. A table is listed to `reach` times its length."""
         return None
 
-    def loss_cells(self, shift: float) -> Any:
-        """Return the probabilities of cells of privacy losses, such as `NormalLosses`; None where they are unknown."""
-        return None
-
     def atoms(self, shift: float) -> tuple[float, ...]:
         """Return the positive values that the privacy loss takes with positive probability, the most probable first."""
         return ()

@@ -12,7 +12,6 @@ from hush.noise.contract import Law
 from hush.noise.divisible import scale_of
 from hush.noise.family import Family, Reference
 from hush.noise.gaussian_tailed import GaussianTailed
-from hush.noise.normal_losses import NormalLosses
 from hush.noise.request import Request
 from hush.numerics.ball import Tail, normal_tail
 from hush.numerics.rounding import FEW_ROUNDINGS
@@ -59,9 +58,6 @@ class Gaussian(GaussianTailed):
     @property
     def subgaussian_proxy(self) -> float:
         return self.sigma * self.sigma
-
-    def loss_cells(self, shift: float) -> NormalLosses:
-        return NormalLosses(shift / self.sigma)
 
     def scaled(self, k: float) -> Gaussian:
         return self.scaled_by(k, "sigma")

@@ -30,7 +30,7 @@ __all__ = [
     "FLAT_MINIMUM",
     "FOREIGN",
     "GAUSSIAN_AMOUNT",
-    "LOSS_CELLS",
+    "LOSS_LADDER",
     "NEAR_ENOUGH",
     "NORMAL_TAILS",
     "POWER",
@@ -104,10 +104,6 @@ ELEMENTARY = Claim(1e-14, "exponentials and logarithms, 2^-52 each, that amplify
 NORMAL_TAILS = Claim(2e-14, "two normal tails with exponents in twofold precision, each within 1e-14 of the truth")
 SUM_OF_POSITIVE_TERMS = Claim(1e-13, "a sum by halves of at most 2^24 positive terms, each within 5e-14")
 CONVERSION = Claim(1e-13, "an extra margin: a conversion from Renyi bounds already rounds up by the sizes of its terms")
-LOSS_CELLS = Claim(
-    1e-13,
-    "a normal probability: two tails that differ by a third or more, or a quadrature of seven points",
-)
 CLOSED_FORM = Claim(1e-12, "a closed form or a sum of positive terms in at most a thousand roundings, about 1e-13")
 SUPREMUM = Claim(1e-12, "the value at a smooth peak, which is flat there: computed values are within 1e-13")
 SAME_FACT = Claim(1e-12, "no bound: two bounds this close are the same fact, rounded in two ways")
@@ -116,6 +112,7 @@ BETA_INVERSE = Claim(1e-11, "the inverse of the incomplete beta function, which 
 TWO_TAILS = Claim(1e-11, "a normal tail in single floats: an exponent of up to 745 has an error of at most 2e-13")
 SPECIAL_FUNCTION = Claim(1e-9, "a tail or a quantile of any law of hush; the least accurate one is within 1e-11")
 FOREIGN = Claim(1e-9, "the round-off of a privacy loss distribution of another library, which states no error")
+LOSS_LADDER = Claim(1e-9, "second differences of at most 2^18 falling numbers, each with an error of at most 4e-15")
 SPARE = Claim(1e-9, "noise is larger, or a budget smaller, by more than all roundings of its parts together")
 CHECKED = Claim(1e-9, "no bound: the tolerance of a check, above the round-off of the two computations it compares")
 NEAR_ENOUGH = Claim(1e-9, "no bound: the values are treated as equal in a choice where both options are safe")

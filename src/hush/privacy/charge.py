@@ -18,12 +18,12 @@ from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, made_like, reject, whole
 from hush.noise.catalogue import from_plain_values, plain_values
-from hush.noise.contract import Law, Noise
+from hush.noise.contract import Noise
 from hush.privacy.budget import NEIGHBOURS_IN_WORDS, Budget, Guarantee
 from hush.privacy.exchange import Imported
 from hush.privacy.keys import Keys, must_fit
 from hush.privacy.sensitivity import Sensitivity
-from hush.privacy.subsampling import Subsampled, sampling_rate
+from hush.privacy.subsampling import sampling_rate
 from hush.privacy.units import in_units
 
 __all__ = ["NEIGHBOURS_IN_WORDS", "Budget", "Charge", "Guarantee", "charges"]
@@ -35,7 +35,8 @@ _HINT = "write (Gaussian(1.0), 1.0, 1)"
 @dataclass(frozen=True)
 class Charge:
     """`noise` under a `sensitivity`, released `times` times. With a `rate`, on a Poisson sample of the people: each is
-    kept with that probability. With `keys`, for groups that are found in the data; the sensitivity is then that of all
+    kept with that probability. With `fixed` as well, on a batch of fixed size, drawn without replacement; the rate is
+    then its share of all rows. With `keys`, for groups that are found in the data; the sensitivity is then that of all
     groups of one person.
 
     A charge fully determines its cost. `hush.compose` composes charges, and a ledger stores them.
@@ -51,6 +52,7 @@ class Charge:
     times: int = 1
     rate: float | None = None
     keys: Keys | None = None
+    fixed: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise | Imported):
@@ -68,7 +70,9 @@ class Charge:
             )
         if self.rate is not None:
             object.__setattr__(self, "rate", sampling_rate(self.rate))
-            self.subsampled  # noqa: B018 - raises here if no theorem covers the sampling
+            _must_fit_sample(self.noise, self.sensitivity, fixed=self.fixed)
+        elif self.fixed:
+            raise InvalidParameter("fixed=True is about a batch, so it needs a rate; write rate=batch/rows.")
         if self.keys is not None:
             must_fit(self.keys, self.sensitivity, proved=self.rate is None and isinstance(self.noise, Noise))
 
@@ -88,7 +92,7 @@ class Charge:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.noise, self.sensitivity, self.times, self.rate, self.keys))
+        return hash((self.noise, self.sensitivity, self.times, self.rate, self.keys, self.fixed))
 
     def __hash__(self) -> int:  # kept, because accounts and caches look charges up very often
         return self._hash
@@ -144,19 +148,15 @@ class Charge:
         return dataclasses.replace(self, noise=self.noise.widened(factor))
 
     @property
-    def subsampled(self) -> Subsampled:
-        """The curve of one release on a Poisson sample."""
-        if self.rate is None:
-            raise InvalidParameter("this charge has no sampling rate; write hush.subsample(noise, rate=0.01).")
-        if not isinstance(self.noise, Law):  # under joint noise, the numbers that do not move carry information too
-            raise Unsupported(
-                "sampling is proved for the noise of one number only, not for joint noise or an imported curve; "
-                "leave rate out."
-            )
-        return Subsampled(self.noise, self.rate, self.sensitivity)
+    def unsampled(self) -> Charge:
+        """One release of the same noise on all people."""
+        return dataclasses.replace(self, times=1, rate=None, fixed=False)
 
     def __str__(self) -> str:
-        what = str(self.noise) if self.rate is None else str(self.subsampled)
+        what = str(self.noise)
+        if self.rate is not None:
+            kind = "batches of" if self.fixed else "samples of rate"
+            what = f"{what} on {kind} {self.rate:.6g}{' of the rows' if self.fixed else ''}"
         found = "" if self.keys is None else f" with keys of {self.keys.groups} groups found privately"
         return what + found + (f" x {self.times}" if self.times > 1 else "")
 
@@ -171,6 +171,7 @@ class Charge:
         return {
             "noise": plain_values(self.noise),
             **({} if self.rate is None else {"rate": self.rate}),
+            **({"fixed": True} if self.fixed else {}),
             **({} if self.keys is None else {"keys": self.keys.to_plain()}),
             "sensitivity": self.sensitivity.to_plain(),
             "times": self.times,
@@ -179,13 +180,30 @@ class Charge:
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Charge:
         """The charge that `to_plain` of this or an earlier version wrote."""
-        unknown = sorted(set(values) - {"noise", "rate", "keys", "sensitivity", "times"})
+        unknown = sorted(set(values) - {"noise", "rate", "fixed", "keys", "sensitivity", "times"})
         if unknown:
             raise InvalidParameter(f"a charge has no field {unknown[0]!r}; a newer version of hush may be needed.")
         sensitivity = Sensitivity.from_plain(values["sensitivity"])
         noise = from_plain_values(values["noise"])
         keys = Keys.from_plain(values["keys"]) if "keys" in values else None
-        return cls(noise, sensitivity, times=values["times"], rate=values.get("rate"), keys=keys)
+        fixed = values.get("fixed", False) is True
+        return cls(noise, sensitivity, times=values["times"], rate=values.get("rate"), keys=keys, fixed=fixed)
+
+
+def _must_fit_sample(noise: Noise | Imported, bound: Sensitivity, *, fixed: bool) -> None:
+    """Raise unless the relation of neighbours is the one that the kind of sample is proved for."""
+    if not isinstance(noise, Noise):
+        raise Unsupported("the noise of an imported curve is not known, so it cannot be sampled; leave rate out.")
+    if fixed and bound.neighbours != "replace":
+        raise Unsupported(
+            "batches of a fixed size are proved for neighbours='replace', where one row takes the place of another; "
+            "write Sensitivity(l2=2.0, neighbours='replace') for rows of norm 1."
+        )
+    if not fixed and bound.neighbours != "add-remove":
+        raise Unsupported(
+            "subsampling is proved for neighbours='add-remove'; for neighbours='replace' use batches of a fixed size: "
+            "write hush.subsample(noise, batch=256, rows=60000, sensitivity=...)."
+        )
 
 
 def charges(value: Any) -> tuple[Charge, ...]:

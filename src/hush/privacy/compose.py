@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, called_like, reject
+from hush.errors import InvalidParameter, Unsupported, called_like, reject, whole
 from hush.noise.contract import Noise
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import FEW_ROUNDINGS, round_up, up
@@ -24,7 +24,7 @@ from hush.privacy.curve import Curve, PureBound
 from hush.privacy.merged_gaussian import merged_gaussians
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.subsampling import sampling_rate
-from hush.privacy.theorem import GAUSSIAN, pure_epsilon, renyi_divergence, theorems_for
+from hush.privacy.theorem import GAUSSIAN, pure_epsilon, renyi_divergence, sampled, theorems_for
 
 __all__ = ["compose", "curve", "delta", "epsilon", "renyi", "subsample"]
 
@@ -104,17 +104,41 @@ def compose(releases: Iterable[Any]) -> Curve:
     return curves[0] if len(curves) == 1 else BestOf(curves)
 
 
-def subsample(noise: Noise, rate: float, sensitivity: Any = 1.0, *, times: int = 1) -> Charge:
-    """The charge of noise released on a Poisson sample of the people, each kept with probability `rate`.
+def subsample(
+    noise: Noise,
+    rate: float | None = None,
+    sensitivity: Any = 1.0,
+    *,
+    times: int = 1,
+    batch: int | None = None,
+    rows: int | None = None,
+) -> Charge:
+    """The charge of noise released on a Poisson sample of the people, each kept with probability `rate`; or, with
+    batch= and rows= instead of the rate, on a batch of that fixed size, drawn without replacement from the rows.
 
-    Guarantees: the two-sided bound of Balle, Barthe and Gaboardi (2018), Theorems 8 and 13, for one person more or
-    less. Pass the charge to `hush.compose` or `Ledger.spend`.
+    Guarantees: for a Poisson sample, the two-sided bound of Balle, Barthe and Gaboardi (2018), Theorems 8 and 13, for
+    one person more or less. For a fixed batch, their bound for one person who replaces another: the sensitivity must
+    have neighbours="replace". Pass the charge to `hush.compose` or `Ledger.spend`.
 
-    >>> from hush import Gaussian
+    >>> from hush import Gaussian, Sensitivity
     >>> round(compose([subsample(Gaussian(2.0), 0.05, times=50)]).epsilon(1e-5), 3)
     0.782
+    >>> fixed = subsample(Gaussian(2.0), batch=50, rows=1000, sensitivity=Sensitivity(l2=1.0, neighbours="replace"))
+    >>> fixed.rate
+    0.05
     """
-    return Charge(noise, Sensitivity.of(sensitivity), times=times, rate=sampling_rate(rate))
+    if (rate is None) == (batch is None) or (batch is None) != (rows is None):
+        raise InvalidParameter(
+            "give either rate=, for Poisson samples, or batch= and rows=, for batches of a fixed size."
+        )
+    if batch is not None:
+        batch, rows = whole("batch", batch), whole("rows", rows)
+        if batch > rows:
+            raise InvalidParameter(f"batch = {batch} is larger than rows = {rows}; it is the size of one sample.")
+        rate = batch / rows
+    charge = Charge(noise, Sensitivity.of(sensitivity), times=times, rate=sampling_rate(rate), fixed=batch is not None)
+    sampled(charge)  # raises here if no theorem covers the noise on a sample
+    return charge
 
 
 def _simplest(charge: Charge) -> Charge:

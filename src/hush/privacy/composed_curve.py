@@ -22,7 +22,8 @@ from hush.numerics.search import nudged, safe_end
 from hush.privacy.composed_law import ComposedLaw
 from hush.privacy.convolution import TiltedSum
 from hush.privacy.curve import Curve
-from hush.privacy.discretise import Reversed, discretise, discretise_below
+from hush.privacy.discretise import below_on_ladder, discretise, discretise_below
+from hush.privacy.loss_pair import Reversed
 
 __all__ = ["DEFAULT_RELATIVE", "Composed", "compose_parts"]
 
@@ -31,7 +32,7 @@ Array = NDArray[np.float64]
 #: The default share of the shift that discretisation may cost.
 DEFAULT_RELATIVE = 1.9e-6
 _WEAKER = 20  # weaker tilts that are tried
-_RARE = 1e-13  # losses with less than this probability, in all releases together, may be outside the window
+_RARE = 1e-16  # losses beyond which delta of all releases together is less than this may be outside the window
 _COARSE = 1e-4  # the same for bounds at many epsilons
 
 
@@ -52,9 +53,9 @@ class Composed(Curve):
         count = sum(times for _, times in self.parts)
         square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
         step = math.sqrt(8.0 * self.relative * square)
-        cells: list[Any] = [getattr(pair, "cells", None) for pair, _ in self.parts]
-        if None not in cells:
-            step = _sampled_step(math.sqrt(square), count, max(one.reach(_RARE / count) for one in cells), step)
+        ladders: list[Any] = [getattr(pair, "ladder", None) for pair, _ in self.parts]
+        if None not in ladders:
+            step = _sampled_step(math.sqrt(square), count, max(one.reach(_RARE / count) for one in ladders), step)
         if not step > 1e-290:
             raise Unsupported(
                 "the privacy losses are too small to compose (below 1e-290); use less noise or drop these releases."
@@ -87,6 +88,10 @@ class Composed(Curve):
         step = self._step if alone else self._step / 6.0  # atoms of several parts cannot all be aligned
         found = []
         for pair, times in parts_of_way:
+            merged = below_on_ladder(pair, step, free=alone)
+            if merged is not None:
+                found.append((merged, times))
+                continue
             # chords of a smooth curve cost the square of the step; where a loss ends without an atom, the step itself
             shares = (0.0, *(0.25 * (step / pair.spread) ** 2 * 2.0**i for i in range(64)))
             tried = (

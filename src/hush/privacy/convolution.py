@@ -21,8 +21,8 @@ from hush.numerics import special
 from hush.numerics.rounding import NEAR_ENOUGH, UNIT, down, next_down
 from hush.numerics.search import guarded_newton
 from hush.privacy.composed_law import ComposedLaw, Dense, Spectral
-from hush.privacy.discretise import LossDistribution
 from hush.privacy.frequencies import MOST_TERMS, transform_at
+from hush.privacy.loss_pair import LossDistribution
 
 __all__ = ["TiltedSum"]
 

@@ -15,10 +15,7 @@ and with the upper one a bracket. composed_curve.py composes such distributions.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,145 +23,11 @@ from numpy.typing import NDArray
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, ELEMENTARY, NEAR_ENOUGH, SUM_OF_POSITIVE_TERMS, down, up
 from hush.privacy.loss_grid import FAR, sampled
+from hush.privacy.loss_pair import LossDistribution, Pair, Reversed
 
-__all__ = ["LossDistribution", "Pair", "Reversed", "discretise", "discretise_below"]
+__all__ = ["below_on_ladder", "discretise", "discretise_below"]
 
 Array = NDArray[np.float64]
-
-
-class Pair(Hashable, Protocol):
-    """Two laws, described by the curves of each against the other, for epsilon >= 0."""
-
-    def forward(self, epsilon: Array) -> Bracket:
-        """delta of the first against the second."""
-        ...
-
-    def backward(self, epsilon: Array) -> Bracket:
-        """delta of the second against the first."""
-        ...
-
-    @property
-    def symmetric(self) -> bool:
-        """Is backward the same as forward?"""
-        ...
-
-    @property
-    def pure_epsilon(self) -> float:
-        """The largest loss in either direction, often infinite."""
-        ...
-
-    @property
-    def spread(self) -> float:
-        """The size of a typical loss; grid steps are relative to it."""
-        ...
-
-    @property
-    def atoms(self) -> tuple[float, ...]:
-        """Positive losses that have a positive probability each; the grid is aligned with the first."""
-        ...
-
-
-@dataclass(frozen=True)
-class Reversed:
-    """A pair in reverse order."""
-
-    pair: Any
-
-    def forward(self, epsilon: Array) -> Bracket:
-        return self.pair.backward(epsilon)
-
-    def backward(self, epsilon: Array) -> Bracket:
-        return self.pair.forward(epsilon)
-
-    @property
-    def symmetric(self) -> bool:
-        return bool(self.pair.symmetric)
-
-    @property
-    def pure_epsilon(self) -> float:
-        return float(self.pair.pure_epsilon)
-
-    @property
-    def spread(self) -> float:
-        return float(self.pair.spread)
-
-    @property
-    def atoms(self) -> tuple[float, ...]:
-        return tuple(self.pair.atoms)
-
-
-@dataclass(frozen=True)
-class LossDistribution:
-    """Masses p at losses (first + i) step, or at places[i] step where not all places have a mass, and `infinite` mass
-    at infinity.
-    """
-
-    masses: Array
-    first: int
-    step: float
-    infinite: float
-    places: NDArray[np.int64] | None = None
-    #: added to every loss, and not contained in `losses`
-    offset: float = 0.0
-
-    @cached_property
-    def losses(self) -> Array:
-        if self.places is not None:
-            return np.asarray(self.places * self.step, dtype=np.float64)
-        return (self.first + np.arange(self.masses.size, dtype=np.float64)) * self.step
-
-    @property
-    def last(self) -> int:
-        """The place of the largest finite loss."""
-        return int(self.places[-1]) if self.places is not None else self.first + self.masses.size - 1
-
-    def on_circle(self, masses: Array, length: int) -> Array:
-        """The masses, or others at the same losses, at their places after `first`, modulo `length`."""
-        if self.places is None:
-            return masses
-        return np.asarray(np.bincount((self.places - self.first) % length, masses, length), dtype=np.float64)
-
-    @cached_property
-    def _log_masses(self) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.log(self.masses)
-
-    @property
-    def at_zero(self) -> float:
-        """delta at epsilon = 0."""
-        return float((self.masses * -np.expm1(-np.maximum(self.losses + self.offset, 0.0))).sum()) + self.infinite
-
-    def moments(self, tilt: float) -> tuple[float, float, float]:
-        """log M, mean and variance of the tilted law, M the sum of p e^(tilt loss) over the finite losses."""
-        exponent = self._log_masses + tilt * self.losses
-        top = float(exponent.max())
-        with np.errstate(under="ignore"):
-            weight = np.exp(exponent - top)
-        total = float(weight.sum())
-        mean = float((weight * self.losses).sum()) / total
-        return top + math.log(total), mean, float((weight * (self.losses - mean) ** 2).sum()) / total
-
-    def log_mgf(self, tilt: float) -> float:
-        """log M alone."""
-        exponent = self._log_masses + tilt * self.losses
-        top = float(exponent.max())
-        with np.errstate(under="ignore"):
-            return top + math.log(float(np.exp(exponent - top).sum()))
-
-    def without_tail(self, sign: float, tilt: float, share: float) -> LossDistribution:
-        """The distribution without its largest losses (or the least ones, for a negative sign), which have at most this
-        share of the tilted mass.
-        """
-        tilted = self.tilted(tilt, self.log_mgf(tilt))
-        tail = np.cumsum(tilted[:: -int(sign)])  # from the outside
-        cut = int(np.searchsorted(tail, share))
-        places = self.first + np.arange(self.masses.size) if self.places is None else self.places
-        kept = slice(0, self.masses.size - cut) if sign > 0.0 else slice(cut, None)
-        return LossDistribution(self.masses[kept], int(places[kept][0]), self.step, 0.0, places[kept], self.offset)
-
-    def tilted(self, tilt: float, log_m: float) -> Array:
-        with np.errstate(under="ignore"):
-            return np.exp(self._log_masses + tilt * self.losses - log_m)
 
 
 def _side(delta: Array, step: float) -> Array:
@@ -187,22 +50,29 @@ def _curve_of(masses: Array, infinite: float, step: float) -> Array:
 
 def discretise(pair: Pair, step: float) -> LossDistribution:
     """The loss distribution whose curve consists of chords; they are at or above the curve of the pair."""
-    found = _from_cells(pair, step, below=False)
-    if found is not None:
-        return found
+    ladder, backward = _ladder_of(pair)
+    if ladder is not None:
+        made: LossDistribution = ladder.above(step, backward=backward)
+        return made
     _, curve = sampled(pair, False, step)
     there = up(_side(curve.upper, step), SUM_OF_POSITIVE_TERMS)
     back = there if pair.symmetric else up(_side(sampled(pair, True, step)[1].upper, step), SUM_OF_POSITIVE_TERMS)
     return _joined(there, back, float(curve.upper[-1]), step)
 
 
-def _from_cells(pair: Pair, step: float, *, below: bool) -> LossDistribution | None:
-    """The distribution above or below the pair, if the pair knows the probabilities of cells of its losses."""
+def _ladder_of(pair: Pair) -> tuple[Any, bool]:
+    """The ladder of losses of a pair (None if it has none), and whether the pair is reversed."""
     backward = isinstance(pair, Reversed)
-    cells = getattr(pair.pair if isinstance(pair, Reversed) else pair, "cells", None)
-    if cells is None:
+    return getattr(pair.pair if isinstance(pair, Reversed) else pair, "ladder", None), backward
+
+
+def below_on_ladder(pair: Pair, step: float, *, free: bool) -> LossDistribution | None:
+    """The distribution below a pair that has a ladder of losses; None for other pairs."""
+    ladder, backward = _ladder_of(pair)
+    if ladder is None:
         return None
-    return cells.below(step, backward=backward) if below else cells.above(step, backward=backward)
+    made: LossDistribution = ladder.below(step, backward=backward, free=free)
+    return made
 
 
 def _joined(
@@ -225,9 +95,6 @@ def discretise_below(pair: Pair, share: float, step: float) -> LossDistribution 
     above the two lines that continue its neighbouring chords, and the candidate's chord must lie below the higher of
     the two where they meet.
     """
-    found = _from_cells(pair, step, below=True)
-    if found is not None:
-        return found
     squeeze = 1.0 - share
     if pair.atoms and pair.atoms[0] > step:
         steps = pair.atoms[0] * squeeze / step

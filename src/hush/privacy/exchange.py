@@ -14,7 +14,8 @@ from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import FOREIGN, up
 from hush.privacy.composed_curve import Composed
 from hush.privacy.curve import Curve, Mirrored
-from hush.privacy.discretise import Reversed, discretise
+from hush.privacy.discretise import discretise
+from hush.privacy.loss_pair import Reversed
 
 __all__ = ["Imported", "from_dp_accounting", "masses_above", "to_dp_accounting", "whole_pair"]
 

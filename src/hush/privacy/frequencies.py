@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.privacy.discretise import LossDistribution
+from hush.privacy.loss_pair import LossDistribution
 
 __all__ = ["MOST_TERMS", "transform_at"]
 
@@ -31,7 +31,7 @@ def transform_at(
     total, turns = np.zeros(numbers.size, dtype=np.complex128), 0
     for part, times in parts:
         masses = part.tilted(tilt, part.log_mgf(tilt))
-        places = part.first + np.arange(masses.size) if part.places is None else part.places
+        places = part.at
         centre = round(float((masses * places).sum()))
         away = 2.0 * math.pi / length * (places - centre)
         rows = max(_BLOCK // masses.size, 1)

@@ -1,4 +1,6 @@
-"""Privacy amplification by Poisson sampling, for neighbours that differ by one person more or less."""
+"""Privacy amplification by sampling: Poisson samples for one person more or less, and batches of a fixed size for one
+person replaced.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported, as_float, reject
-from hush.noise.contract import Law
+from hush.errors import as_float, reject
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, TWO_ROUNDINGS, down, next_down, next_up, up
-from hush.privacy.curve import Curve, OneNumber
-from hush.privacy.loss_cells import SampledCells
-from hush.privacy.sensitivity import Sensitivity
+from hush.privacy.curve import Curve, Mirrored, OneNumber
+from hush.privacy.loss_ladder import LossLadder
 
 __all__ = ["Subsampled", "sampling_rate"]
 
@@ -30,11 +30,18 @@ def sampling_rate(value: Any) -> float:
     return rate
 
 
-class Subsampled(Curve):
-    """A noise released on a Poisson sample of the people: each is kept with probability `rate`.
+def _kinks(whole: Mirrored) -> Array:
+    """The positive losses where the curve has kinks, as far as they are known, in increasing order."""
+    listed = whole.noise.loss_terms(whole.shift, 1.0) if isinstance(whole, OneNumber) else None
+    losses = np.array(whole.atoms, dtype=np.float64) if listed is None else listed.loss
+    return np.unique(losses[(losses > 0.0) & np.isfinite(losses)])
 
-    With q the rate, and P and Q the output with and without the person, the neighbours are the mixture
-    q P + (1 - q) Q and Q, in either order:
+
+class Subsampled(Curve):
+    """A release on a sample of the people: each is in it with probability `rate`.
+
+    With q the rate, and P and Q the output with and without the person, the neighbours of a Poisson sample are the
+    mixture q P + (1 - q) Q and Q, in either order:
 
         forward   delta(e) = q delta_PQ(log(1 + (e^e - 1)/q))
         backward  delta(e) = (1 - e^e (1 - q)) delta_QP(log(q e^e/(1 - (1 - q) e^e))) while (1 - q) e^e < 1, and 0
@@ -43,67 +50,82 @@ class Subsampled(Curve):
     (Balle, Barthe and Gaboardi 2018, Theorems 8 and 13, for one person more or less). The public curve is the worse
     of the two.
 
+    With `fixed`, samples have a fixed size and are drawn without replacement, and one person replaces another. Then the
+    forward curve bounds both directions (the same paper, on sampling without replacement), so it is the upper end of
+    both. The lower end of backward is that of a Poisson sample, which data reach where all other people are alike.
+
+    `whole` is the curve of the release without sampling; it must hold for all pairs of neighbours, in both directions.
+
     >>> from hush import Gaussian
-    >>> s = Subsampled(Gaussian(1.0), 0.01)
+    >>> from hush.privacy.curve import OneNumber
+    >>> s = Subsampled(OneNumber(Gaussian(1.0), 1.0), 0.01)
     >>> s.delta(0.1) < 0.01 * 0.4
     True
     """
 
-    def __init__(self, noise: Law, rate: float, sensitivity: Any = 1.0) -> None:
-        bound = Sensitivity.of(sensitivity)
-        if not isinstance(noise, Law):
-            raise reject("noise", noise, "a noise family", "write for example Gaussian(1.0)")
-        shift = bound.l2_bound if noise.isotropic else bound.one_number
-        if shift is None or bound.neighbours != "add-remove":
-            raise Unsupported(
-                "subsampling is proved for neighbours='add-remove', and for one number or Gaussian noise with an l2 "
-                "bound only; write hush.subsample(noise, rate, 1.0)."
-            )
-        self.whole = OneNumber(noise, shift)
+    def __init__(self, whole: Mirrored, rate: float, *, fixed: bool = False) -> None:
+        self.whole = whole
         self.rate = sampling_rate(rate)
+        self.fixed = fixed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Subsampled) and (self.whole, self.rate) == (other.whole, other.rate)
+        return isinstance(other, Subsampled) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash((self.whole, self.rate))
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Mirrored, float, bool]:
+        return self.whole, self.rate, self.fixed
 
     def __repr__(self) -> str:
-        return f"Subsampled({self.whole.noise}, rate={self.rate:g}, sensitivity={self.whole.shift:g})"
+        return f"Subsampled({self.whole}, rate={self.rate:g}{', fixed=True' if self.fixed else ''})"
 
     def forward(self, epsilon: Array) -> Bracket:
         """The data with the person against the data without."""
+        return Bracket(self.end(epsilon, "lower", backward=False), self.end(epsilon, "upper", backward=False))
+
+    def backward(self, epsilon: Array) -> Bracket:
+        """The data without the person against the data with."""
+        return Bracket(self.end(epsilon, "lower", backward=True), self.end(epsilon, "upper", backward=True))
+
+    def end(self, epsilon: Array, end: str, *, backward: bool) -> Array:
+        """One end of the forward or the backward curve, at half the work."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
+        if self.rate == 1.0:
+            return np.asarray(getattr(self.whole.forward(epsilon), end))
+        swapped = backward and not (self.fixed and end == "upper")
+        return self._backward_end(epsilon, end) if swapped else self._forward_end(epsilon, end)
+
+    def _forward_end(self, epsilon: Array, end: str) -> Array:
         # log(1 + (e^e - 1)/q), written so that e^e may overflow
         raised = np.where(
             epsilon > 30.0,
             epsilon - math.log(self.rate) + np.log1p(-(1.0 - self.rate) * np.exp(-np.maximum(epsilon, 0.0))),
             np.log1p(np.expm1(np.minimum(epsilon, 30.0)) / self.rate),
         )
-        inner = self.whole.forward(next_down(down(raised, TWO_ROUNDINGS)).clip(0.0))
-        lower = self.whole.forward(next_up(up(raised, TWO_ROUNDINGS))).lower
-        return Bracket(
-            down(np.asarray(lower) * self.rate, FEW_ROUNDINGS), up(np.asarray(inner.upper) * self.rate, FEW_ROUNDINGS)
-        )
+        if end == "upper":
+            inner = self.whole.forward(next_down(down(raised, TWO_ROUNDINGS)).clip(0.0))
+            return up(np.asarray(inner.upper) * self.rate, FEW_ROUNDINGS)
+        inner = self.whole.forward(np.where(epsilon > 0.0, next_up(up(raised, TWO_ROUNDINGS)), 0.0))
+        return down(np.asarray(inner.lower) * self.rate, FEW_ROUNDINGS)
 
-    def backward(self, epsilon: Array) -> Bracket:
-        """The data without the person against the data with."""
-        epsilon = np.asarray(epsilon, dtype=np.float64)
-        if self.rate == 1.0:
-            return self.whole.forward(epsilon)
+    def _backward_end(self, epsilon: Array, end: str) -> Array:
         limit = -math.log1p(-self.rate)  # here e^e (1 - q) = 1
         inside = epsilon < limit
         left = -np.expm1(np.where(inside, epsilon, 0.0) - limit)  # 1 - (1 - q) e^e
         raised = math.log(self.rate) + np.where(inside, epsilon, 0.0) - np.log(left)
-        upper = self.whole.forward(np.maximum(down(raised, TWO_ROUNDINGS) - FEW_ROUNDINGS.share, 0.0)).upper
+        if end == "upper":
+            upper = self.whole.forward(np.maximum(down(raised, TWO_ROUNDINGS) - FEW_ROUNDINGS.share, 0.0)).upper
+            return np.where(inside, up(left * upper, ELEMENTARY), 0.0)
         lower = self.whole.forward(np.maximum(up(raised, TWO_ROUNDINGS) + FEW_ROUNDINGS.share, 0.0)).lower
-        return Bracket(
-            np.where(inside, down(left * lower, ELEMENTARY), 0.0), np.where(inside, up(left * upper, ELEMENTARY), 0.0)
-        )
+        return np.where(inside, down(left * lower, ELEMENTARY), 0.0)
+
+    def _end(self, epsilon: Array, end: str) -> Array:
+        return np.maximum(self.end(epsilon, end, backward=False), self.end(epsilon, end, backward=True))
 
     def _forward(self, epsilon: Array) -> Bracket:
-        there, back = self.forward(epsilon), self.backward(epsilon)
-        return Bracket(np.maximum(there.lower, back.lower), np.maximum(there.upper, back.upper))
+        return Bracket(self._end(epsilon, "lower"), self._end(epsilon, "upper"))
 
     @property
     def pure_epsilon(self) -> float:
@@ -118,19 +140,19 @@ class Subsampled(Curve):
         return False
 
     @cached_property
-    def cells(self) -> SampledCells | None:
-        """The probabilities of cells of losses, if they are known; composition uses them."""
-        losses = self.whole.noise.loss_cells(self.whole.shift)
-        return None if losses is None or self.rate == 1.0 else SampledCells(losses, self.rate)
+    def ladder(self) -> LossLadder | None:
+        """The losses on a ladder, which composition uses; None without sampling."""
+        if self.rate == 1.0:
+            return None
+        kinks = _kinks(self.whole)
+        with np.errstate(over="ignore"):
+            there = np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + kinks)
+        return LossLadder(self, (there, -np.log1p(self.rate * np.expm1(-kinks))))
 
     @property
     def spread(self) -> float:
-        """The typical loss; where it is not known, about q times the spread without sampling, and never less than a
-        thousandth of it.
-        """
-        if self.cells is not None:
-            return self.cells.typical
-        return self.whole.spread * max(self.rate, 1e-3)
+        """The typical loss."""
+        return self.whole.spread if self.ladder is None else self.ladder.typical
 
     @property
     def atoms(self) -> tuple[float, ...]:

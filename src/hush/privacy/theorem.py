@@ -20,7 +20,7 @@ and every order.
     RULE          OptimalRule                  people, one column      an (epsilon, delta) pair: randomised response
                                                                        but for a failure
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
-    SAMPLED       one number on a sample       one shift               Balle, Barthe and Gaboardi 2018
+    SAMPLED       one pair, on a sample        as without the sample   Balle, Barthe and Gaboardi 2018
     IMPORTED      a loss distribution          included                as dp_accounting states it
     SELECTION     Gumbel, for a choice         the largest move        the worst curve of losses in an interval
     KEYS          any, with keys               equal groups            the max rule over groups that are new
@@ -70,19 +70,19 @@ from hush.privacy.by_norm import (
     sigma_of,
 )
 from hush.privacy.by_rule import rule_covers, rule_pairs
+from hush.privacy.by_sample import sampled_curve
 from hush.privacy.by_selection import SELECTION
 from hush.privacy.charge import Charge
 from hush.privacy.divergence import gaussian_divergence, pure_divergence
 from hush.privacy.exchange import Imported
 from hush.privacy.merged_gaussian import merged_gaussians
+from hush.privacy.subsampling import Subsampled
 from hush.privacy.theorem_class import Theorem
 
-__all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "theorems_for", "words"]
+__all__ = ["THEOREMS", "Theorem", "pure_epsilon", "renyi_divergence", "sampled", "theorems_for", "words"]
 
 Array = NDArray[np.float64]
 
-
-# -- all laws ------------------------------------------------------------------------------------------------
 
 GAUSSIAN = Theorem(
     "gaussian",
@@ -144,9 +144,6 @@ HUBER_VECTOR = Theorem(
 )
 
 
-# -- joint noise, and curves that the charge contains ----------------------------------------------------------
-
-
 BALL = Theorem(
     "ball",
     "exact: the level sets are balls, so the longest move is the worst; its loss is the difference of two distances, "
@@ -200,13 +197,20 @@ OWN = Theorem(
     pairs=own_pairs,
     pure=own_pure,
 )
+
+
+def sampled(charge: Charge) -> Subsampled:
+    """The curve of one release on a sample."""
+    return sampled_curve(charge, theorems_for(charge.unsampled))
+
+
 SAMPLED = Theorem(
     "sampled",
-    "exact for one person more or less: Balle, Barthe and Gaboardi 2018, Theorems 8 and 13",
+    "exact for one person more or less: Balle, Barthe and Gaboardi 2018, Theorems 8 and 13; a bound for fixed batches",
     ("ballebarthe2018",),
     covers=lambda charge: charge.rate is not None,
-    pairs=lambda charge: [(charge.subsampled, charge.times)],
-    pure=lambda charge: finite(charge.subsampled.pure_epsilon),
+    pairs=lambda charge: [(sampled(charge), charge.times)],
+    pure=lambda charge: finite(sampled(charge).pure_epsilon),
 )
 IMPORTED = Theorem(
     "imported",

@@ -17,7 +17,7 @@ __all__ = ["composed", "delta_of", "replayed", "replayed_in_turn"]
 
 
 def _literal(charge: Charge) -> str:
-    rate = "" if charge.rate is None else f", rate={charge.rate!r}"
+    rate = "" if charge.rate is None else f", rate={charge.rate!r}{', fixed=True' if charge.fixed else ''}"
     keys = "" if charge.keys is None else f", keys={charge.keys!r}"
     return f"Charge({charge.noise!r}, {charge.sensitivity!r}, times={charge.times!r}{rate}{keys})"
 

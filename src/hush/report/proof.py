@@ -13,8 +13,10 @@ def named(charge: Charge) -> str:
     """The noise on one line."""
     if not isinstance(charge.noise, Noise):
         return "an imported loss distribution"
-    sampled = "" if charge.rate is None else f" on a Poisson sample of rate {charge.rate:.6g}"
-    return in_words(charge.noise) + sampled
+    if charge.rate is None:
+        return in_words(charge.noise)
+    kind = f"batch of {charge.rate:.6g} of the rows" if charge.fixed else f"Poisson sample of rate {charge.rate:.6g}"
+    return f"{in_words(charge.noise)} on a {kind}"
 
 
 def paper(charge: Charge) -> str:

@@ -103,6 +103,11 @@ class Mechanism:
         Rounding raises the sensitivity, and the noise is scaled by the same factor. The curve stays the same, so the
         (epsilon, delta) of the plan holds.
         """
+        if plan.rate is not None:
+            raise Unsupported(
+                "this plan is for releases on Poisson samples of the people, which a mechanism does not draw; draw the "
+                "sample, add hush.draw(plan.noise), and spend hush.subsample(plan.noise, plan.rate, plan.sensitivity)."
+            )
         noise = plan.noise if plan.step is None or plan.noise.discrete else Discrete(plan.law, plan.step)
         return cls.fitted(noise, plan.sensitivity, plan.guarantee, integers=integers, coordinates=coordinates)
 
