@@ -90,9 +90,8 @@ def masses_above(curve: Any, step: float) -> list[tuple[dict[int, float], float]
     rows = []
     for way in (pair,) if pair.symmetric else (pair, Reversed(pair)):
         part = discretise(way, step)
-        places = part.first + np.arange(part.masses.size) if part.places is None else part.places
         inside = part.masses > 0.0
-        rows.append((dict(zip(places[inside].tolist(), part.masses[inside].tolist(), strict=True)), part.infinite))
+        rows.append((dict(zip(part.at[inside].tolist(), part.masses[inside].tolist(), strict=True)), part.infinite))
     return rows
 
 
