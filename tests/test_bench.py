@@ -31,6 +31,9 @@ FRAME = {
     "learn_ball",
     "learn_page",
     "learn_peers",
+    "learn_methods",
+    "learn_rivals",
+    "learn_sets",
     "coverage",
     "accounting",
     "keys",
@@ -40,7 +43,7 @@ FRAME = {
     "health",
     "synthetic",
     "adult",
-}  # the last nine: measurements that are run by hand, and their data
+}  # the last ones: measurements that are run by hand, and their data
 
 
 @pytest.fixture

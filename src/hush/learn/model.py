@@ -16,6 +16,7 @@ from hush.learn.defaults import MOST_DRAWS
 from hush.learn.fit_receipt import guarantee, of_chain, receipt
 from hush.learn.paid import Paid
 from hush.learn.progress import reporter
+from hush.learn.row_source import ArrayRows
 from hush.learn.scaling import span_of
 from hush.learn.scikit_learn import BaseEstimator, check_is_fitted, sharing_clone, validate_data, without_values
 from hush.learn.training import Fit, Plan, Request, pay, plan, train
@@ -44,9 +45,10 @@ class LinearModel(BaseEstimator, ABC):
     bounds: the public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column
         names to pairs. Values outside are moved to the nearest end.
     fit_intercept: as in scikit-learn.
-    penalise: "original" penalises coefficients in the units of X, as scikit-learn does. "scaled" penalises
-        coefficients of standardised columns and, in a regression, of a standardised target.
-    solver: "cd" is coordinate descent, "gd" uses full gradients, "statistics" releases all products once, and "auto"
+    penalise: "scaled" penalises coefficients of standardised columns and, in a regression, of a standardised target.
+        "original" penalises coefficients in the units of X, as scikit-learn does.
+    solver: "whitened" releases all products once and then a few gradients in their geometry, "statistics" releases
+        all products once, "cd" is coordinate descent, "gd" uses full gradients without the products, and "auto"
         chooses by rows, columns and budget.
     family: the name of a noise family, such as "gaussian" or "laplace"; None chooses the least noise.
     accounting: "exact", or "zcdp" for the looser accounting of the flipped Huber paper (families "gaussian" and
@@ -55,8 +57,9 @@ class LinearModel(BaseEstimator, ABC):
         and "paper" uses the means and spreads of the data without noise: it reproduces the paper and has no guarantee.
     winsorise: values further than this many spreads from the centre are moved to that distance; None applies only
         the ranges.
-    passes, step, clip: parameters of the descent; None computes them from public facts. clip can be a list with one
-        bound per coordinate, the intercept's last: the noise of each coordinate is proportional to its bound.
+    passes, step, clip: parameters of the descent; None computes them from public facts. For "cd" and "gd" clip can be
+        a list with one bound per coordinate, the intercept's last: the noise of each coordinate is proportional to
+        its bound. For "whitened" it is one number: the gradient of a row is at most clip sqrt(K) long.
     ledger: a hush.Ledger that is charged before any noise is drawn.
     warm_start: start from the last fit, on the same columns. It needs a ledger, and `guarantee_` then covers all fits
         that the coefficients depend on.
@@ -79,7 +82,7 @@ class LinearModel(BaseEstimator, ABC):
     delta: float
     bounds: Any
     fit_intercept: bool = True
-    penalise: str = "original"
+    penalise: str = "scaled"
     solver: str = "auto"
     family: str | None = None
     accounting: str = "exact"
@@ -170,7 +173,8 @@ class LinearModel(BaseEstimator, ABC):
         with reporter(self.verbose, _known_passes(made), type(self).__name__) as after_pass:
             payment = pay(made, ledger, f"fit of {type(self).__name__}")
             values = target(made, Paid(payment, entropy)) if callable(target) else target
-            fit = train(made, rows, values, before=before, after_pass=after_pass, payment=payment, entropy=entropy)
+            source = ArrayRows(rows, values)
+            fit = train(made, source, before=before, after_pass=after_pass, payment=payment, entropy=entropy)
         self._write(fit, None if payment is None else payment.entry, started_from, ledger)
 
     def _last_weights(self, ledger: Ledger | None) -> tuple[tuple[Array, float], list[int]] | None:
