@@ -4,7 +4,8 @@ A row r = (u_1 .. u_K, 1, t) longer than R is shrunk to length R (all its entrie
 relation between them is kept) and rounded towards zero to multiples of 1/G. The sums of products are integers, exact
 in floats below 2^53. One replaced row moves the symmetric matrix by r r' - s s', whose squared Frobenius length is
 |r|^4 + |s|^4 - 2 (r.s)^2 <= 2 R^4. The release consists of 5 times the diagonal and 7 times the upper triangle:
-25 d_ii^2 + 49 d_ij^2 <= 25 (d_ii^2 + 2 d_ij^2), so together they move by at most 5 sqrt(2) R^2.
+25 d_ii^2 + 49 d_ij^2 <= 25 (d_ii^2 + 2 d_ij^2), so together they move by at most 5 sqrt(2) R^2. The products of a
+single row have at most the length 5 R^2.
 For logistic regression the loss is replaced by its second-order expansion at 0 (Zhang et al. 2012, "Functional
 mechanism", Section 5), whose minimum needs the same sums.
 """
@@ -19,40 +20,43 @@ from numpy.typing import NDArray
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
+from hush.learn.relation import REPLACED_ROW, Relation
 from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
-from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["Products", "products", "products_wish", "quadratic_minimum"]
+__all__ = ["Products", "product_grain", "products", "products_wish", "quadratic_minimum", "released", "whole_rows"]
 
 Array = NDArray[np.float64]
 
 _DIAGONAL, _ABOVE = 5, 7  # integer weights of the two kinds of entries: 7/5 is just below sqrt(2)
 
 
-def _grain(rows: int, radius: float) -> float:
+def product_grain(rows: int, radius: float) -> float:
     """G: the largest power of 2 for which all sums are exact in floats."""
     return 2.0 ** min(math.floor(0.5 * math.log2(2.0**52 / (rows * radius**2))), 30)
 
 
-def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
+def products_wish(rows: int, width: int, radius: float, share: float, relation: Relation = REPLACED_ROW) -> Wish:
     """The release of all sums of products of rows with `width` entries and length at most `radius`."""
-    square = up((_grain(rows, radius) * radius) ** 2, FEW_ROUNDINGS)
+    square = up((product_grain(rows, radius) * radius) ** 2, FEW_ROUNDINGS)
     numbers = width * (width + 1) // 2
-    l2 = up(_DIAGONAL * math.sqrt(2.0) * square, FEW_ROUNDINGS)
+    l2, own_l2 = up(_DIAGONAL * math.sqrt(2.0) * square, FEW_ROUNDINGS), _DIAGONAL * square
     # l1: at most 7 (|r|_1^2) / 2 + 5 |r|_2^2 for each of the two rows, and |r|_1^2 <= width |r|_2^2
     l1 = (_ABOVE * width + 2.0 * _DIAGONAL) * square
     return Wish(
         "sums of products",
         share,
-        Sensitivity(l2=l2, dimension=numbers, neighbours="replace"),
-        Sensitivity(l1=l1, l2=l2, dimension=numbers, neighbours="replace"),
+        relation.bound(replaced={"l2": l2}, alone={"l2": own_l2}, dimension=numbers),
+        relation.bound(replaced={"l1": l1, "l2": l2}, alone={"l1": 0.5 * l1, "l2": own_l2}, dimension=numbers),
         numbers,
     )
 
 
-def whole_rows(columns: Array, radius: float) -> tuple[Array, float]:
-    """Overwrite columns (width, N): rows shrunk to the radius, then integers in units of 1/G, no longer than G R."""
-    grain = _grain(columns.shape[1], radius)
+def whole_rows(columns: Array, radius: float, rows: int | None = None) -> tuple[Array, float]:
+    """Overwrite columns (width, N): rows shrunk to the radius, then integers in units of 1/G, no longer than G R.
+
+    G leaves room for sums over `rows` rows; the default is N.
+    """
+    grain = product_grain(columns.shape[1] if rows is None else rows, radius)
     length = np.sqrt(np.einsum("in,in->n", columns, columns))
     # the computed length can be too small by this relative error
     inside = radius * (1.0 - TWO_ROUNDINGS.share * (len(columns) + 16))
@@ -79,11 +83,17 @@ def products(columns: Array, radius: float, part: Part | None, paid: Paid) -> Pr
         return Products(columns @ columns.T / count, 0.0)
     rows, grain = whole_rows(columns, radius)
     exact = np.rint(rows @ rows.T).astype(np.int64)  # sums of integers below 2^53 are exact in any order
-    above = np.triu_indices(len(rows), 1)
+    return released(exact, grain, count, part, paid)
+
+
+def released(exact: NDArray[np.int64], grain: float, count: int, part: Part, paid: Paid) -> Products:
+    """Noisy mean products of `count` rows from their exact sums, in units of 1/G^2."""
+    width = len(exact)
+    above = np.triu_indices(width, 1)
     sums = np.concatenate([_DIAGONAL * np.diag(exact), _ABOVE * exact[above]])
     noisy = paid.release(part.mechanism, sums, part.wish.name) / (grain**2 * count)
-    matrix = np.diag(noisy[: len(rows)] / _DIAGONAL)
-    matrix[above] = noisy[len(rows) :] / _ABOVE
+    matrix = np.diag(noisy[:width] / _DIAGONAL)
+    matrix[above] = noisy[width:] / _ABOVE
     matrix.T[above] = matrix[above]
     return Products(matrix, part.deviation / (_ABOVE * grain**2 * count))
 

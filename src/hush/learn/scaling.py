@@ -4,7 +4,7 @@ A column is first mapped from its public range to z in [-1, 1]. The sums of z an
 once for all columns and give a centre and a spread; all later steps use released numbers only. With the integers q =
 round(G z), one replaced row moves (sum q, sum floor(q^2/G)) by at most sqrt(4 G^2 + 1) per column: for |q - q'| = d
 the second sum moves by at most d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1 the move
-is at most 9G/4 + 1, at d = 3G/2.
+is at most 9G/4 + 1, at d = 3G/2. The numbers of a single row have at most the length sqrt(2) G, and 2G in l1.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, reject
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
+from hush.learn.relation import REPLACED_ROW, Relation
 from hush.numerics.rounding import FEW_ROUNDINGS, up
-from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["SCALINGS", "Scaling", "Span", "moments_wish", "private_scaling", "span_of"]
+__all__ = ["SCALINGS", "Scaling", "Span", "moment_sums", "moments_wish", "private_scaling", "scaling_from", "span_of"]
 
 Array = NDArray[np.float64]
 
@@ -144,20 +144,27 @@ class Scaling:
     def of_data(cls, columns: Array, span: Span) -> Scaling:
         """The scaling by the means and spreads of the data, as in the paper. It is not private."""
         limited = np.clip(columns, span.low[:, None], span.high[:, None])
-        centre, spread = limited.mean(axis=1), limited.std(axis=1)
+        return cls.with_spread(limited.mean(axis=1), limited.std(axis=1), span)
+
+    @classmethod
+    def with_spread(cls, centre: Array, spread: Array, span: Span) -> Scaling:
+        """The scaling by means and spreads that are not private."""
         constant = spread <= 1e-12 * np.abs(centre)  # rounding errors alone give a constant column this spread
         return cls(centre, np.where(constant, 1.0, spread), span.low, span.high)
 
 
-def moments_wish(columns: int, share: float) -> Wish:
+def moments_wish(columns: int, share: float, relation: Relation = REPLACED_ROW) -> Wish:
     """The release of the two integer sums of every column."""
     l2 = up(math.sqrt(columns * (4.0 * _GRAIN**2 + 1.0)), FEW_ROUNDINGS)
+    l1 = columns * (2.25 * _GRAIN + 1.0)
+    own_l2, own_l1 = up(math.sqrt(2.0 * columns) * _GRAIN, FEW_ROUNDINGS), 2.0 * columns * _GRAIN
+    numbers = 2 * columns
     return Wish(
         "means and spreads",
         share,
-        Sensitivity(l2=l2, dimension=2 * columns, neighbours="replace"),
-        Sensitivity(l1=columns * (2.25 * _GRAIN + 1.0), l2=l2, dimension=2 * columns, neighbours="replace"),
-        2 * columns,
+        relation.bound(replaced={"l2": l2}, alone={"l2": own_l2}, dimension=numbers),
+        relation.bound(replaced={"l1": l1, "l2": l2}, alone={"l1": own_l1, "l2": own_l2}, dimension=numbers),
+        numbers,
     )
 
 
@@ -181,13 +188,19 @@ def moment_sums(columns: Sequence[Array], span: Span) -> NDArray[np.int64]:
 
 
 def private_scaling(columns: Sequence[Array], span: Span, part: Part, paid: Paid) -> Scaling:
-    """Centre and spread of all columns from noisy sums, shrunk towards prior values in proportion to the noise.
+    """Centre and spread of all columns from noisy sums."""
+    return scaling_from(moment_sums(columns, span), columns[0].size, span, part, paid)
+
+
+def scaling_from(sums: NDArray[np.int64], rows: int, span: Span, part: Part, paid: Paid) -> Scaling:
+    """Centre and spread of all columns from their sums, which get noise here, shrunk towards prior values in proportion
+    to the noise.
 
     A variance below the noise level is raised to it: a spread that is too large only slows learning, and one that is
     too small would make the values of a column very large.
     """
-    scale = columns[0].size * _GRAIN
-    first, second = paid.release(part.mechanism, moment_sums(columns, span), part.wish.name) / scale
+    scale = rows * _GRAIN
+    first, second = paid.release(part.mechanism, sums, part.wish.name) / scale
     error = part.deviation / scale
     # Normal shrinkage, with prior means 0 +- 1/3 and prior variances 0.1 +- 0.15. It costs no privacy, because the
     # size of the noise is public.
