@@ -1,6 +1,6 @@
-"""Sources whose rows are not held as one dense array: sparse matrices, and tables of `hush.tables`.
+"""Sources of rows with weights: arrays and sparse matrices in memory, and tables of `hush.tables`.
 
-Each gives its rows as dense blocks of at most `BLOCK` rows, with the weights of the rows if there are any.
+Each gives its rows as dense blocks of at most `BLOCK` rows.
 """
 
 from __future__ import annotations
@@ -12,24 +12,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
-from hush.learn.row_source import ArrayRows
+from hush.errors import InvalidParameter, Unsupported
+from hush.learn.planning import Plan
+from hush.learn.row_source import Block
 from hush.learn.scaling import Span
-from hush.learn.training import BLOCK
 
-__all__ = ["Block", "SparseRows", "TableRows", "blocks_of", "must_hold_zero"]
+__all__ = ["BLOCK", "HELD_SOLVERS", "MemoryRows", "TableRows", "must_be_streamed", "must_hold_zero"]
 
 Array = NDArray[np.float64]
-#: Features (m, K), targets (m,), and the weights (m,) in [0, 1]; None where every row has the weight 1.
-Block = tuple[Array, Array, Array | None]
+
+BLOCK = 1 << 14  # rows
+#: Solvers that hold all scaled rows in memory.
+HELD_SOLVERS = ("cd", "gd")
 
 
 @dataclass(frozen=True)
-class SparseRows:
-    """A scipy sparse matrix by rows, its targets, and weights in [0, 1]. One block at a time is made dense.
+class MemoryRows:
+    """An array or a scipy sparse matrix (by rows), the targets, and weights in [0, 1].
+
+    Of a sparse matrix one block at a time is made dense.
 
     >>> import scipy.sparse
-    >>> rows = SparseRows(scipy.sparse.eye_array(3, format="csr"), np.zeros(3), size=2)
+    >>> rows = MemoryRows(scipy.sparse.eye_array(3, format="csr"), np.zeros(3), size=2)
     >>> [X.tolist() for X, y in rows.blocks()]
     [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]]]
     """
@@ -56,20 +60,25 @@ class SparseRows:
         """Rows, targets and weights."""
         for start in range(0, self.n_rows, self.size):
             part = slice(start, start + self.size)
-            yield self.X[part].toarray(), self.y[part], None if self.weights is None else self.weights[part]
+            rows = self.X[part] if isinstance(self.X, np.ndarray) else self.X[part].toarray()
+            yield rows, self.y[part], None if self.weights is None else self.weights[part]
 
 
 @dataclass(frozen=True)
 class TableRows:
     """The rows of a table that `row_blocks` of `hush.tables` keeps: features, target, and the weight if there is one.
 
-    The order of the rows may differ from one reading to the next. Sums of integers do not depend on it.
+    `n_rows` is the declared or the noisy number of rows. The order of the rows may differ from one reading to the next.
+    Sums of integers do not depend on it.
     """
 
     rows: Any
+    n_rows: int
     n_features: int
     max_weight: float | None = None
     size: int = BLOCK
+
+    ordered = False
 
     def blocks(self) -> Iterator[tuple[Array, Array]]:
         """Rows and targets."""
@@ -79,23 +88,21 @@ class TableRows:
     def weighted_blocks(self) -> Iterator[Block]:
         """Rows, targets and weights."""
         width = self.n_features
-        for whole in self.rows.blocks(self.size):
-            for start in range(0, len(whole), self.size):
-                block = whole[start : start + self.size]
-                weights = None
-                if self.max_weight is not None:
-                    weights = np.clip(block[:, width + 1], 0.0, self.max_weight) / self.max_weight
-                yield block[:, :width], block[:, width], weights
+        for block in self.rows.blocks(self.size):
+            weights = None
+            if self.max_weight is not None:
+                weights = np.clip(block[:, width + 1], 0.0, self.max_weight) / self.max_weight
+            yield block[:, :width], block[:, width], weights
 
 
-def blocks_of(source: Any) -> Iterator[Block]:
-    """The blocks of any source; the weights are None where it has none."""
-    if hasattr(source, "weighted_blocks"):
-        yield from source.weighted_blocks()
-        return
-    plain: ArrayRows = source
-    for X, y in plain.blocks():
-        yield X, y, None
+def must_be_streamed(made: Plan, what: str) -> None:
+    """Reject a solver that holds all scaled rows in memory, for rows that are read in blocks."""
+    solver = made.setting.solver
+    if solver in HELD_SOLVERS:
+        raise Unsupported(
+            f"solver={solver!r} holds all rows as one dense array in memory, and X is {what} (sparse or streamed rows "
+            "are read in blocks); write solver='auto' and leave family, clip and step out."
+        )
 
 
 def must_hold_zero(span: Span) -> None:

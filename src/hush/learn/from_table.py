@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.errors import InvalidParameter, Unsupported, whole
-from hush.learn.block_rows import TableRows
+from hush.learn.block_rows import TableRows, must_be_streamed
 from hush.learn.progress import known_passes, reporter
 from hush.learn.relation import Relation
 from hush.learn.row_count import LEAST_ROWS, RowCount
-from hush.learn.streamed import plan_of_blocks, train_blocks
-from hush.learn.training import Plan, Request, pay
+from hush.learn.training import Plan, Request, pay, plan, train
 from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
 
@@ -61,17 +60,17 @@ def fit_table(
     model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
     given = None if n_rows is None else whole("n_rows", n_rows, LEAST_ROWS, "write n_rows=100_000")
     request = _request(model, rows, weight is not None, given or _GUESS)
-    plan_of_blocks(request, given or _GUESS)  # raises if an option is wrong
+    must_be_streamed(plan(request, given or _GUESS), "a table")  # raises if an option is wrong
     rows.must_be_allowed(request.epsilon, request.delta, ledger)
     rows.must_lie_within(
         dict(zip(names, np.stack([request.span.low, request.span.high], axis=1).tolist(), strict=True))
     )
     where = {"source": rows.fingerprint, "block": rows.ledger_block(ledger)}
     made, started_from = _planned(model, rows, request, given, where)
-    source = TableRows(rows, len(names), request.max_weight if weight is not None else None)
+    source = TableRows(rows, made.rows, len(names), request.max_weight if weight is not None else None)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         payment = pay(made, ledger, f"fit of {type(model).__name__}", **where)
-        fit = train_blocks(made, source, after_pass=after_pass, payment=payment, entropy=model.entropy)
+        fit = train(made, source, after_pass=after_pass, payment=payment, entropy=model.entropy)
     model._write(fit, None if payment is None else payment.entry, started_from, ledger)
     model._write_classes(classes)
     return model
@@ -100,7 +99,7 @@ def _planned(
 ) -> tuple[Plan, list[int]]:
     """The plan with the number of rows, which is released if it is not given; and the ledger entry of that release."""
     if given is not None:
-        return plan_of_blocks(request, given), []
+        return plan(request, given), []
     if not request.private:
         count, counted, entry = max(rows.count(), LEAST_ROWS), None, None
     else:
@@ -108,4 +107,4 @@ def _planned(
         label = f"number of rows for a fit of {type(model).__name__}"
         count, entry = counted.release(rows.count(), model.ledger, model.entropy, label=label, **where)
     changed = replace(_request(model, rows, request.max_weight != 1.0, count), max_weight=request.max_weight)
-    return plan_of_blocks(changed, count, counted), [] if entry is None else [entry.number]
+    return plan(changed, count, counted), [] if entry is None else [entry.number]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, reject, whole
-from hush.learn.block_rows import SparseRows, must_hold_zero
+from hush.learn.block_rows import HELD_SOLVERS, MemoryRows, must_be_streamed, must_hold_zero
 from hush.learn.defaults import MOST_DRAWS
 from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt
 from hush.learn.from_table import fit_table, is_table
@@ -29,7 +29,6 @@ from hush.learn.scikit_learn import (
     validate_data,
     without_values,
 )
-from hush.learn.streamed import plan_of_blocks, train_blocks
 from hush.learn.training import Fit, Plan, Request, pay, plan, train
 from hush.learn.warm_start import last_fit
 from hush.ledger import Ledger
@@ -59,9 +58,10 @@ class LinearModel(BaseEstimator, ABC):
     bounds: the public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column
         names to pairs. Values outside are moved to the nearest end.
     fit_intercept: as in scikit-learn.
-    penalise: "original" penalises coefficients in the units of X, as scikit-learn does. "scaled" penalises
-        coefficients of standardised columns and, in a regression, of a standardised target.
-    solver: "cd" is coordinate descent, "gd" uses full gradients, "statistics" releases all products once, and "auto"
+    penalise: "scaled" penalises coefficients of standardised columns and, in a regression, of a standardised target.
+        "original" penalises coefficients in the units of X, as scikit-learn does.
+    solver: "whitened" releases all products once and then a few gradients in their geometry, "statistics" releases
+        all products once, "cd" is coordinate descent, "gd" uses full gradients without the products, and "auto"
         chooses by rows, columns and budget.
     family: the name of a noise family, such as "gaussian" or "laplace"; None chooses the least noise.
     accounting: "exact", or "zcdp" for the looser accounting of the flipped Huber paper (families "gaussian" and
@@ -70,8 +70,9 @@ class LinearModel(BaseEstimator, ABC):
         and "paper" uses the means and spreads of the data without noise: it reproduces the paper and has no guarantee.
     winsorise: values further than this many spreads from the centre are moved to that distance; None applies only
         the ranges.
-    passes, step, clip: parameters of the descent; None computes them from public facts. clip can be a list with one
-        bound per coordinate, the intercept's last: the noise of each coordinate is proportional to its bound.
+    passes, step, clip: parameters of the descent; None computes them from public facts. For "cd" and "gd" clip can be
+        a list with one bound per coordinate, the intercept's last: the noise of each coordinate is proportional to
+        its bound. For "whitened" it is one number: the gradient of a row is at most clip sqrt(K) long.
     ledger: a hush.Ledger that is charged before any noise is drawn.
     warm_start: start from the last fit, on the same columns. It needs a ledger, and `guarantee_` then covers all fits
         that the coefficients depend on.
@@ -96,7 +97,7 @@ class LinearModel(BaseEstimator, ABC):
     delta: float
     bounds: Any
     fit_intercept: bool = True
-    penalise: str = "original"
+    penalise: str = "scaled"
     solver: str = "auto"
     family: str | None = None
     accounting: str = "exact"
@@ -233,12 +234,12 @@ class LinearModel(BaseEstimator, ABC):
         ledger, entropy = self.ledger, self.entropy
         must_be_ledger(ledger)
         must_be_secure(entropy)
-        sparse = not isinstance(rows, np.ndarray)
-        if sparse:
-            must_hold_zero(request.span)
         if weights is not None:
             request = replace(request, max_weight=self.checked_max_weight)
-        made = (plan_of_blocks if sparse else plan)(request, rows.shape[0])
+        made = plan(request, rows.shape[0])
+        if not isinstance(rows, np.ndarray):
+            must_hold_zero(request.span)
+            must_be_streamed(made, "a sparse matrix")
         if self.warm_start and made.setting.solver == "statistics":
             raise Unsupported(
                 "solver='statistics' is not iterative and cannot use warm_start=True; "
@@ -248,11 +249,8 @@ class LinearModel(BaseEstimator, ABC):
         with reporter(self.verbose, known_passes(made), type(self).__name__) as after_pass:
             payment = pay(made, ledger, f"fit of {type(self).__name__}")
             values = target(made, Paid(payment, entropy)) if callable(target) else target
-            how: dict[str, Any] = {"before": before, "after_pass": after_pass, "payment": payment, "entropy": entropy}
-            if sparse:
-                fit = train_blocks(made, SparseRows(rows, values, weights), **how)
-            else:
-                fit = train(made, rows, values, weights=weights, **how)
+            source = MemoryRows(rows, values, weights)
+            fit = train(made, source, before=before, after_pass=after_pass, payment=payment, entropy=entropy)
         self._write(fit, None if payment is None else payment.entry, started_from, ledger)
 
     def _write(self, fit: Fit, entry: Entry | None, started_from: list[int], ledger: Ledger | None) -> None:
@@ -278,7 +276,7 @@ class LinearModel(BaseEstimator, ABC):
 
     def _linear(self, rows: Any) -> Array:
         if not isinstance(rows, np.ndarray):  # a sparse matrix: its limits may not be 0 where it stores nothing
-            parts = [self._linear(X) for X, _ in SparseRows(rows, np.empty(rows.shape[0])).blocks()]
+            parts = [self._linear(X) for X, _ in MemoryRows(rows, np.empty(rows.shape[0])).blocks()]
             return np.concatenate(parts)
         limited = np.clip(rows, self.limits_[:, 0], self.limits_[:, 1])
         return np.asarray(limited @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
@@ -286,5 +284,5 @@ class LinearModel(BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # every fit draws new noise
-        tags.input_tags.sparse = self.solver != "cd"
+        tags.input_tags.sparse = self.solver not in HELD_SOLVERS
         return tags

@@ -5,7 +5,7 @@ relation between them is kept) and rounded towards zero to multiples of 1/G. The
 in floats below 2^53. One replaced row moves the symmetric matrix by r r' - s s', whose squared Frobenius length is
 |r|^4 + |s|^4 - 2 (r.s)^2 <= 2 R^4. The release consists of 5 times the diagonal and 7 times the upper triangle:
 25 d_ii^2 + 49 d_ij^2 <= 25 (d_ii^2 + 2 d_ij^2), so together they move by at most 5 sqrt(2) R^2. The products of a
-single row have at most the length 5 R^2.
+single row have at most the length 5 R^2. A sum beyond 2^60 is moved to that end, which never increases a distance.
 For logistic regression the loss is replaced by its second-order expansion at 0 (Zhang et al. 2012, "Functional
 mechanism", Section 5), whose minimum needs the same sums.
 """
@@ -13,6 +13,7 @@ mechanism", Section 5), whose minimum needs the same sums.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +22,25 @@ from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.relation import REPLACED_ROW, Relation
+from hush.learn.whole_sums import EXACT, MOST_ROWS, ExactSum
 from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
 
-__all__ = ["Products", "product_grain", "products", "products_wish", "quadratic_minimum", "released", "whole_rows"]
+__all__ = ["Products", "products", "products_wish", "quadratic_minimum"]
 
 Array = NDArray[np.float64]
 
 _DIAGONAL, _ABOVE = 5, 7  # integer weights of the two kinds of entries: 7/5 is just below sqrt(2)
 
 
-def product_grain(rows: int, radius: float) -> float:
-    """G: the largest power of 2 for which all sums are exact in floats."""
-    return 2.0 ** min(math.floor(0.5 * math.log2(2.0**52 / (rows * radius**2))), 30)
+def _grain(rows: int, radius: float) -> float:
+    """G: a power of 2 for which sums over `MOST_ROWS` rows are exact in floats, and all sums fit into 64 bits."""
+    most = min(0.5 * EXACT / MOST_ROWS, 2.0**58 / rows)
+    return 2.0 ** min(math.floor(0.5 * math.log2(most / radius**2)), 30)
 
 
 def products_wish(rows: int, width: int, radius: float, share: float, relation: Relation = REPLACED_ROW) -> Wish:
     """The release of all sums of products of rows with `width` entries and length at most `radius`."""
-    square = up((product_grain(rows, radius) * radius) ** 2, FEW_ROUNDINGS)
+    square = up((_grain(rows, radius) * radius) ** 2, FEW_ROUNDINGS)
     numbers = width * (width + 1) // 2
     l2, own_l2 = up(_DIAGONAL * math.sqrt(2.0) * square, FEW_ROUNDINGS), _DIAGONAL * square
     # l1: at most 7 (|r|_1^2) / 2 + 5 |r|_2^2 for each of the two rows, and |r|_1^2 <= width |r|_2^2
@@ -51,20 +54,14 @@ def products_wish(rows: int, width: int, radius: float, share: float, relation: 
     )
 
 
-def whole_rows(columns: Array, radius: float, rows: int | None = None) -> tuple[Array, float]:
-    """Overwrite columns (width, N): rows shrunk to the radius, then integers in units of 1/G, no longer than G R.
-
-    G leaves room for sums over `rows` rows; the default is N.
-    """
-    grain = product_grain(columns.shape[1] if rows is None else rows, radius)
-    length = np.sqrt(np.einsum("in,in->n", columns, columns))
+def whole_rows(rows: Array, radius: float, grain: float) -> Array:
+    """Overwrite rows (N, width): shrunk to the radius, then integers in units of 1/G, no longer than G R."""
+    length = np.sqrt(np.einsum("nk,nk->n", rows, rows))
     # the computed length can be too small by this relative error
-    inside = radius * (1.0 - TWO_ROUNDINGS.share * (len(columns) + 16))
+    inside = radius * (1.0 - TWO_ROUNDINGS.share * (rows.shape[1] + 16))
     with np.errstate(divide="ignore"):
-        factor = grain * np.minimum(1.0, inside / length)
-    columns *= factor
-    np.trunc(columns, out=columns)
-    return columns, grain
+        rows *= (grain * np.minimum(1.0, inside / length))[:, None]
+    return np.trunc(rows, out=rows)
 
 
 class Products:
@@ -76,24 +73,28 @@ class Products:
         self.error = error
 
 
-def products(columns: Array, radius: float, part: Part | None, paid: Paid) -> Products:
-    """Noisy mean products over the rows. `columns` is overwritten."""
-    count = columns.shape[1]
+def products(parts: Iterator[Array], count: int, radius: float, part: Part | None, paid: Paid) -> Products:
+    """Noisy mean products over `count` rows, which come in parts (N, width) of at most `MOST_ROWS` rows.
+
+    The parts are overwritten. Without noise the rows are neither shrunk nor rounded.
+    """
     if part is None:
-        return Products(columns @ columns.T / count, 0.0)
-    rows, grain = whole_rows(columns, radius)
-    exact = np.rint(rows @ rows.T).astype(np.int64)  # sums of integers below 2^53 are exact in any order
-    return released(exact, grain, count, part, paid)
+        return Products(sum((rows.T @ rows for rows in parts), np.zeros(())) / count, 0.0)
+    width = (math.isqrt(8 * part.wish.numbers + 1) - 1) // 2
+    grain, exact = _grain(count, radius), ExactSum((width, width))
+    for rows in parts:
+        whole_rows(rows, radius, grain)
+        exact.add(rows.T @ rows)  # sums of integers below 2^53 are exact in any order
+    return _released(exact.total, grain, count, part, paid)
 
 
-def released(exact: NDArray[np.int64], grain: float, count: int, part: Part, paid: Paid) -> Products:
-    """Noisy mean products of `count` rows from their exact sums, in units of 1/G^2."""
-    width = len(exact)
-    above = np.triu_indices(width, 1)
+def _released(exact: NDArray[np.int64], grain: float, count: int, part: Part, paid: Paid) -> Products:
+    """Mean products of `count` rows from their exact sums, in units of 1/G^2, with noise."""
+    above = np.triu_indices(len(exact), 1)
     sums = np.concatenate([_DIAGONAL * np.diag(exact), _ABOVE * exact[above]])
     noisy = paid.release(part.mechanism, sums, part.wish.name) / (grain**2 * count)
-    matrix = np.diag(noisy[:width] / _DIAGONAL)
-    matrix[above] = noisy[width:] / _ABOVE
+    matrix = np.diag(noisy[: len(exact)] / _DIAGONAL)
+    matrix[above] = noisy[len(exact) :] / _ABOVE
     matrix.T[above] = matrix[above]
     return Products(matrix, part.deviation / (_ABOVE * grain**2 * count))
 

@@ -1,0 +1,163 @@
+"""Plan a fit from public facts: the settings, and the noise of every part."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import as_float, budgets, deltas, one_of, within
+from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
+from hush.learn.defaults import MATRIX_SHARE, Setting, fitting_solver, relative_noise, setting
+from hush.learn.descent import updates_wish
+from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
+from hush.learn.moment_solver import products_wish
+from hush.learn.objective import Objective
+from hush.learn.relation import REPLACED_ROW, Relation
+from hush.learn.row_count import RowCount
+from hush.learn.rows import grain
+from hush.learn.scaling import SCALINGS, Span, moments_wish
+from hush.learn.whitened import gradients_wish
+from hush.privacy.charge import Budget
+
+__all__ = ["Plan", "Request", "plan", "row_radius"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The user's settings; none of them depends on the data."""
+
+    objective: Objective
+    epsilon: float
+    delta: float
+    span: Span
+    target_span: Span | None
+    l1: float
+    l2: float
+    penalise: str
+    fit_intercept: bool
+    solver: str
+    family: str | None
+    accounting: str
+    scaling: str
+    scaling_share: float
+    winsorise: float | None
+    passes: int | None
+    step: float | None
+    clip: Any
+    #: whether the labels of a classifier are found privately
+    find_labels: bool = False
+    #: which data sets are neighbours
+    relation: Relation = REPLACED_ROW
+    #: the public upper limit of a row's weight
+    max_weight: float = 1.0
+
+    @property
+    def private(self) -> bool:
+        """Whether noise is added: epsilon = inf gives the same model without noise."""
+        return not math.isinf(self.epsilon)
+
+    @property
+    def scaled_columns(self) -> int:
+        """The number of columns that are scaled: the features, and the target of a regression."""
+        return self.span.low.size + (self.target_span is not None)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The noise and the settings of a fit, computed from public facts."""
+
+    request: Request
+    rows: int
+    setting: Setting
+    parts: tuple[Part, ...] = ()
+    labels: Labels | None = None
+    #: the noisy number of rows, if it was released
+    counted: RowCount | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of the fit, without that of the number of rows."""
+        request = self.request
+        return Budget(request.epsilon if self.counted is None else self.counted.left, request.delta)
+
+    def part(self, name: str) -> Part | None:
+        """The part with this name, if the plan has one."""
+        return next((part for part in self.parts if part.wish.name == name), None)
+
+
+def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
+    """The settings and all mechanisms of a fit; raises before anything is spent.
+
+    If the number of rows was released with noise, `counted` is its plan, and the rest of epsilon remains for the fit.
+    """
+    epsilon, delta = _budget(request)
+    epsilon = epsilon if counted is None else counted.left
+    relation = request.relation
+    share = _scaling_share(request)
+    columns = request.span.low.size + request.fit_intercept
+    solver = fitting_solver(request.solver, request.objective, request.family, delta, descent=_descent(request))
+    # a neighbour with the effect of k replaced rows among N has that of one row among N / k
+    among, vectors = rows / relation.moves, solver in ("auto", "whitened")
+    rho = relative_noise(epsilon, delta, 1.0 - share, among, columns, vectors=vectors)
+    chosen = setting(
+        request.objective,
+        rho,
+        columns,
+        solver=solver,
+        pure=delta == 0.0,
+        passes=request.passes,
+        step=request.step,
+        clip=request.clip,
+    )
+    if not request.private:
+        return Plan(request, rows, chosen, counted=counted)
+    labels = None
+    if request.find_labels:  # by basic composition the rest of epsilon and delta remains for learning
+        labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
+        epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
+    wishes: list[Wish] = [moments_wish(request.scaled_columns, share, relation)] if share else []
+    if chosen.solver == "statistics":
+        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), 1.0 - share, relation))
+    elif chosen.solver == "whitened":
+        matrix = MATRIX_SHARE * (1.0 - share)
+        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), matrix, relation))
+        wishes.append(gradients_wish(rows, columns, chosen, 1.0 - share - matrix, relation))
+    else:
+        wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share, relation))
+    parts = allot(epsilon, delta, tuple(wishes), family=request.family, accounting=request.accounting)
+    return Plan(request, rows, chosen, parts, labels, counted)
+
+
+def _scaling_share(request: Request) -> float:
+    """The share of the budget for the private scaling, after all named options were checked."""
+    must_be_allowed(request.family)
+    one_of("accounting", request.accounting, ACCOUNTING)
+    one_of("scaling", request.scaling, SCALINGS)
+    one_of("penalise", request.penalise, ("original", "scaled"))
+    if request.winsorise is not None:
+        within("winsorise", request.winsorise, 0.5, 1e6, "write winsorise=3.0")
+    if request.scaling != "private":
+        return 0.0
+    return within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25")
+
+
+def _descent(request: Request) -> bool:
+    """Is an option given that only a descent has?"""
+    return any(value is not None for value in (request.passes, request.step, request.clip))
+
+
+def _budget(request: Request) -> tuple[float, float]:
+    epsilon = as_float("epsilon", request.epsilon, "a number greater than 0", "write epsilon=1.0")
+    delta = float(deltas("delta", as_float("delta", request.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
+    return (epsilon if epsilon == math.inf else float(budgets("epsilon", epsilon))), delta
+
+
+def row_radius(chosen: Setting, columns: int) -> float:
+    """The length limit of a row; sqrt(K + 1) is the root mean square length of a row with constant and target."""
+    return chosen.radius * math.sqrt(columns + 1.0)
