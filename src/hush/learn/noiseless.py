@@ -66,18 +66,18 @@ def _expanded(
     """The mean loss, its gradient and its second derivatives at these weights."""
     size = weights.size
     value, gradient, hessian = 0.0, np.zeros(size), np.zeros((size, size))
-    for block, weights in parts():
-        rows, target, each = block[:, :-1], block[:, -1], 1.0 if weights is None else weights
+    for block, shares in parts():
+        rows, target, each = block[:, :-1], block[:, -1], 1.0 if shares is None else shares
         margin = rows @ weights
         state = objective.start(target) + margin
         slope = objective.slope(state, target, np.empty_like(state))
-        value += _losses(objective, margin, target, weights)
+        value += _losses(objective, margin, target, shares)
         gradient += (slope * each) @ rows
         if objective is LOGISTIC:
             second = np.exp(-np.logaddexp(0.0, margin) - np.logaddexp(0.0, -margin))
             hessian += (rows * (second * each)[:, None]).T @ rows
         else:
-            hessian += (rows if weights is None else rows * weights[:, None]).T @ rows
+            hessian += (rows if shares is None else rows * shares[:, None]).T @ rows
     return value / count, gradient / count, hessian / count
 
 

@@ -183,16 +183,17 @@ def _number(column: Any, name: str) -> Any:
 def _place(column: Any, name: str, classes: Sequence[Any]) -> Any:
     """The place of a label among the classes as float64, null where it is another one."""
     kind = column.type()
-    like = str if kind.is_string() else bool if kind.is_boolean() else (int, float) if kind.is_numeric() else ()
+    text = kind.is_string()
     plain = [value.item() if isinstance(value, np.generic) else value for value in classes]
     for value in plain:
-        if not isinstance(value, like) or (isinstance(value, bool) and like is not bool):
+        numeric = isinstance(value, int | float) and (kind.is_numeric() or kind.is_boolean())
+        if not (isinstance(value, str) if text else numeric):
             raise InvalidParameter(
                 f"the class {value!r} cannot be a value of column {name!r}, which is of type {kind}; write classes "
                 "with values of the column."
             )
-    text = kind.is_string()
-    compare = by_bytes(column) if text else column
-    literals = [by_bytes(ibis().literal(value)) if text else ibis().literal(value) for value in plain]
+    # a truth value is the same label as 0 or 1
+    compare = by_bytes(column) if text else column.cast("int64") if kind.is_boolean() else column
+    literals = [by_bytes(ibis().literal(value)) if text else ibis().literal(value + 0) for value in plain]
     cases = [(compare == literal, constant(place)) for place, literal in enumerate(literals)]
     return ibis().cases(*cases, else_=ibis().null("float64"))
