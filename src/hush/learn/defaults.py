@@ -34,6 +34,9 @@ _FAINT = 0.02
 _CLEAR = 0.0005
 #: The passes of whitened gradients that `relative_noise` assumes if delta = 0, where the budget is divided by them.
 _PURE_PASSES = 5
+#: Below nu = 0.001 the largest clip of whitened gradients grows like this over nu, so that its bias fades with the noise.
+_FADES = 0.0005
+_LOOSEST = 16.0
 #: The share of the matrix in what whitened gradients have; the gradients have the rest.
 MATRIX_SHARE = 0.3
 #: The factor of rho^(-1/3) in the clipping bound, by loss.
@@ -142,12 +145,12 @@ def _whitened(
     nu = rho * math.sqrt(columns)
     radius = _radius_rule(_matrix_noise(rho / math.sqrt(MATRIX_SHARE), columns))
     if objective is SQUARED:
-        reach = min(max(0.19 / math.sqrt(nu), 0.3), 2.0)
+        reach = min(max(0.19 / math.sqrt(nu), 0.3), max(2.0, _FADES / nu), _LOOSEST)
         # if the noise of the matrix hides its eigenvalues, steps reach less far
         hidden = radius**2 * (columns + 1.0) * rho / math.sqrt(MATRIX_SHARE) > 0.5
         count = 10 if hidden and nu < 0.2 and not pure else 5
     else:
-        reach = min(max(0.06 / math.sqrt(nu), 0.15), 0.5)
+        reach = min(max(0.06 / math.sqrt(nu), 0.15), max(0.5, _FADES / nu), _LOOSEST)
         count = min(max(round(2.6 / math.sqrt(nu)), 3), _PURE_PASSES if pure else 30)
     count = count if passes is None else whole("passes", passes)
     if count * columns > MOST_DRAWS:
