@@ -16,6 +16,7 @@ with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     from sklearn.utils import get_tags
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+    from threadpoolctl import threadpool_limits
 
 __all__ = [
     "Absent",
@@ -29,11 +30,19 @@ __all__ = [
     "clone",
     "get_tags",
     "limit_of_weight",
+    "one_thread",
     "shares_of_weight",
     "sharing_clone",
     "validate_data",
     "without_values",
 ]
+
+
+def one_thread() -> Any:
+    """A context in which the BLAS library uses one thread: the matrix products of a fit are small, and threads that
+    wait for each other took up to fifty times the time of the work on a busy machine.
+    """
+    return threadpool_limits(limits=1, user_api="blas")
 
 
 class Absent(Unsupported, AttributeError):

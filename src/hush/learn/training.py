@@ -16,6 +16,7 @@ from hush.learn.penalty import Penalty
 from hush.learn.planning import Plan, Request, plan
 from hush.learn.row_source import RowSource
 from hush.learn.scaling import Scaling, Span, moment_sums, private_scaling
+from hush.learn.scikit_learn import one_thread
 from hush.learn.solving import Problem, solve
 from hush.learn.whole_sums import chunks
 from hush.ledger.payment import Payment
@@ -54,8 +55,19 @@ def train(
 
     Guarantees: a plan with noise raises `NotPaid` without a payment, or if the payment's noise was already drawn.
     """
-    width, paid = source.n_features, Paid(payment, entropy)
-    scaling = _scaling(made, source, paid)
+    paid = Paid(payment, entropy)
+    with one_thread():
+        return _trained(made, source, before, after_pass, paid)
+
+
+def _trained(
+    made: Plan,
+    source: RowSource,
+    before: tuple[Array, float] | None,
+    after_pass: Callable[[int, Trace], None] | None,
+    paid: Paid,
+) -> Fit:
+    width, scaling = source.n_features, _scaling(made, source, paid)
     own, of_target = scaling[:width], scaling[width:]
     penalty = _penalty(made.request, own, of_target)
     start = _scaled_weights(before, own, of_target, made.request.fit_intercept)

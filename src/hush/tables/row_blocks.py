@@ -121,13 +121,14 @@ class WithRowBlocks:
         names = _different([*features, target, *([] if weight is None else [weight])], table.columns)
         kept = _limit(table, rows_per_unit)
         engine, relation = engine_of(table.source.backend), table.relation
-        values = {name: _number(relation[name], name) for name in names if name != target or classes is None}
+        read = {name: _number(relation[name], name) for name in names if name != target or classes is None}
         if classes is not None:
-            values[target] = _place(relation[target], target, classes)
+            read[target] = _place(relation[target], target, classes)
         person = {} if table.person is None else {"u": compared(relation[table.person])}
-        rows = relation.select(**person, **{f"v{place}": values[name] for place, name in enumerate(names)})
+        known = [relation[table.person].notnull()] if person else []
+        complete = relation.filter(*known, *(~missing for _, missing in read.values()))
         wanted = [f"v{place}" for place in range(len(names))]
-        rows = rows.filter(*(rows[name].notnull() for name in [*person, *wanted]))
+        rows = complete.select(**person, **{column: read[name][0] for column, name in zip(wanted, names, strict=True)})
         if person and not table.one_row:
             chosen = "portable" if engine.hash is None else "native"
             keyed = Keyed(fresh_salt() if salt is None else salt, chosen, engine.hash, engine.digits)
@@ -169,19 +170,20 @@ def _limit(table: Any, given: int | None) -> int:
     return 1 if table.one_row else limit
 
 
-def _number(column: Any, name: str) -> Any:
-    """A column of numbers or truth values as float64, null where it has no value."""
+def _number(column: Any, name: str) -> tuple[Any, Any]:
+    """A column of numbers or truth values as float64, and a column that is true where it has no value."""
     kind = column.type()
     if not (kind.is_numeric() or kind.is_boolean()):
         raise InvalidParameter(
             f"column {name!r} is of type {kind}, and a fit needs numbers; compute a number of it first with mutate."
         )
     number, missing = as_number(column)
-    return ibis().ifelse(missing | number.isnan(), ibis().null("float64"), number)
+    # a decimal of PostgreSQL can be NaN too
+    return number, missing | number.isnan() if kind.is_decimal() else missing
 
 
-def _place(column: Any, name: str, classes: Sequence[Any]) -> Any:
-    """The place of a label among the classes as float64, null where it is another one."""
+def _place(column: Any, name: str, classes: Sequence[Any]) -> tuple[Any, Any]:
+    """The place of a label among the classes as float64, and a column that is true where it is another one."""
     kind = column.type()
     text = kind.is_string()
     plain = [value.item() if isinstance(value, np.generic) else value for value in classes]
@@ -196,4 +198,5 @@ def _place(column: Any, name: str, classes: Sequence[Any]) -> Any:
     compare = by_bytes(column) if text else column.cast("int64") if kind.is_boolean() else column
     literals = [by_bytes(ibis().literal(value)) if text else ibis().literal(value + 0) for value in plain]
     cases = [(compare == literal, constant(place)) for place, literal in enumerate(literals)]
-    return ibis().cases(*cases, else_=ibis().null("float64"))
+    place = ibis().cases(*cases, else_=ibis().null("float64"))
+    return place, place.isnull()
