@@ -31,10 +31,10 @@ _LARGEST_CLIP = {"squared": 12.0, "logistic": 4.0}
 #: Below this rho the clipping bound grows faster, like rho^(-2/3).
 _FAINT = 0.02
 #: Below this noise in the matrix of products, least squares from products is as good as whitened gradients, and faster.
-_CLEAR = 0.0005
+_CLEAR = 0.0015
 #: The passes of whitened gradients that `relative_noise` assumes if delta = 0, where the budget is divided by them.
 _PURE_PASSES = 5
-#: Below nu = 0.001 the largest clip of whitened gradients grows like this over nu, so that its bias fades with the noise.
+#: Below nu = 0.001 the largest clip of whitened gradients is this over nu, so that its bias fades with the noise.
 _FADES = 0.0005
 _LOOSEST = 16.0
 #: The share of the matrix in what whitened gradients have; the gradients have the rest.
@@ -151,7 +151,7 @@ def _whitened(
         count = 10 if hidden and nu < 0.2 and not pure else 5
     else:
         reach = min(max(0.06 / math.sqrt(nu), 0.15), max(0.5, _FADES / nu), _LOOSEST)
-        count = min(max(round(2.6 / math.sqrt(nu)), 3), _PURE_PASSES if pure else 30)
+        count = min(max(round(2.6 / math.sqrt(nu)), 3), _PURE_PASSES if pure else _PASSES)
     count = count if passes is None else whole("passes", passes)
     if count * columns > MOST_DRAWS:
         raise reject("passes", passes, f"at most {MOST_DRAWS // columns} for {columns} columns", "write passes=10")

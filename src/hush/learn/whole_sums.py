@@ -5,9 +5,9 @@ than 2^53, then every partial sum is exact in any order, with or without fused o
 BLAS library gives the exact sum, and replacing one row changes it by the contributions of two rows and by nothing
 else. The bounds are:
 
-- an entry of a scaled row is an integer of at most 2^16 (`ENTRY`),
+- an entry of a scaled row is an integer of at most 2^15 - 1 (`ENTRY`),
 - the slope of a row is an integer of at most 2^21 (`SLOPE`),
-- at most 2^12 rows (`MOST_ROWS`) are added in one matrix product: 2^16 2^21 2^12 = 2^49,
+- at most 2^12 rows (`MOST_ROWS`) are added in one matrix product: 2^15 2^21 2^12 = 2^48,
 - the sums of these parts are added as integers of unlimited size (`ExactSum`).
 
 A row with a weight v in [0, 1] has the slope trunc(v R) instead of R, so it is never longer than without the weight.
@@ -49,13 +49,14 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.object_]
 
 EXACT = 2.0**53  # floats hold all integers up to this one
-ENTRY = 2.0**16  # the largest entry of a scaled row
+ENTRY = 2.0**15 - 1.0  # the largest entry of a scaled row; it fits into 16 bits
 SLOPE = 2.0**21  # the largest slope of a row
 SLOPE_BITS = 17  # a slope of 1 is the integer 2^17
 MOST_ROWS = 1 << 12  # rows in one matrix product
 _ENTRY_BITS = 13  # a value of one spread is at most the integer 2^13
 _FURTHEST = 1 << 60
 _CACHED = 1 << 16  # numbers of one part: they stay in the processor's cache
+_KEPT = 1 << 28  # bytes: integer rows are kept between passes if they need at most this much memory
 
 
 def weighted_chunks(source: RowSource) -> Iterator[Block]:
@@ -114,8 +115,9 @@ def matrix_limit(columns: int) -> float:
 class WholeRows:
     """The rows of a source as integers V = round(2^a u), where u is the scaled row and the constant 1.
 
-    `bits` is a. `lengths` belongs to the matrix of `measure`. It is kept if the source gives its rows in the same order
-    each time, and computed anew for each gradient if it does not.
+    `bits` is a. `lengths` belongs to the matrix of `measure`. Small tables are kept as integers of 16 bits, a quarter
+    of the data. Larger ones are read and scaled again in every pass. If their source may change the order of the rows,
+    the lengths are computed again too.
     """
 
     source: RowSource
@@ -125,6 +127,7 @@ class WholeRows:
     objective: Objective
     lengths: list[NDArray[np.float32]] = field(default_factory=list)
     matrix: Array | None = None
+    _kept: list[tuple[NDArray[np.int16], Array, Array | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         low, high = ((end - self.own.centre) / self.own.spread for end in (self.own.low, self.own.high))
@@ -140,6 +143,16 @@ class WholeRows:
 
     def parts(self) -> Iterator[Block]:
         """Triples (V, target, weights). V is overwritten by the next one."""
+        if not self._kept:
+            yield from self._read()
+            return
+        room = np.empty((max(len(target) for _, target, _ in self._kept), self.width))
+        for small, target, weights in self._kept:
+            whole = room[: len(target)]
+            np.copyto(whole, small)
+            yield whole, target, weights
+
+    def _read(self) -> Iterator[Block]:
         features, room = self.source.n_features, np.empty((0, 0))
         for X, y, weights in weighted_chunks(self.source):
             if len(room) < len(y):
@@ -147,10 +160,11 @@ class WholeRows:
                 room[:, features:] = 2.0**self.bits
             whole = room[: len(y)]
             inner = whole[:, :features]
-            with np.errstate(over="ignore"):  # infinity is clipped
+            with np.errstate(over="ignore"):  # infinity is limited in the next step
                 np.subtract(X, self.own.centre, out=inner)
                 inner *= self._factor
-            np.clip(inner, self._low, self._high, out=inner)
+            np.maximum(inner, self._low, out=inner)
+            np.minimum(inner, self._high, out=inner)
             np.rint(inner, out=inner)
             yield whole, self._target(y), weights
 
@@ -163,10 +177,20 @@ class WholeRows:
         return limited
 
     def measure(self, matrix: Array) -> None:
-        """Set the integer matrix M, and compute `lengths`."""
-        self.matrix = matrix
-        if getattr(self.source, "ordered", True):
-            self.lengths = [self._lengths(whole) for whole, _, _ in self.parts()]
+        """Set the integer matrix M, compute `lengths`, and keep the rows of a small table."""
+        self.matrix, self.lengths, self._kept = matrix, [], []
+        small = 2 * self.source.n_rows * self.width <= _KEPT
+        if not small and not getattr(self.source, "ordered", True):
+            return
+        kept, lengths, room = [], [], _KEPT
+        for whole, target, weights in self._read():
+            room -= 2 * whole.size
+            if small and room >= 0:  # the declared number of rows may be wrong
+                kept.append((whole.astype(np.int16), np.array(target), None if weights is None else weights.copy()))
+            lengths.append(self._lengths(whole))
+        whole_table = len(kept) == len(lengths)
+        self._kept = kept if whole_table else []
+        self.lengths = lengths if whole_table or getattr(self.source, "ordered", True) else []
 
     def _lengths(self, whole: Array) -> NDArray[np.float32]:
         """For every row an upper bound of the length of M V.
@@ -184,7 +208,7 @@ class WholeRows:
         bits = math.floor(math.log2(EXACT / (2.0 * ENTRY * self.width * max(1.0, float(np.abs(weights).max())))))
         rounded = np.rint(np.ldexp(weights, bits))
         total, kept = ExactSum((self.width,)), iter(self.lengths)
-        for whole, target, weights in self.parts():
+        for whole, target, shares in self.parts():
             length = next(kept) if self.lengths else self._lengths(whole)
             state = self.objective.start(target)
             state += np.ldexp(whole @ rounded, -bits - self.bits)
@@ -192,8 +216,8 @@ class WholeRows:
             np.rint(slope, out=slope)
             most = np.floor(np.minimum(limit / np.maximum(length, 1.0, dtype=np.float64), SLOPE))
             np.clip(slope, -most, most, out=slope)
-            if weights is not None:
-                slope *= weights
+            if shares is not None:
+                slope *= shares
                 np.trunc(slope, out=slope)
             total.add(slope @ whole)
         return total.integers
