@@ -32,6 +32,9 @@ FRAME = {
     "learn_page",
     "learn_peers",
     "learn_table",
+    "learn_methods",
+    "learn_rivals",
+    "learn_sets",
     "coverage",
     "accounting",
     "keys",
@@ -40,7 +43,7 @@ FRAME = {
     "workload",
     "synthetic",
     "adult",
-}  # the last eight: measurements that are run by hand, and their data
+}  # the last ones: measurements that are run by hand, and their data
 
 
 @pytest.fixture
