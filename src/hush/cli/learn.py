@@ -22,7 +22,8 @@ _EXAMPLES = """examples:
 Without --rows-per-unit each person must have exactly one row. The guarantee is for one replaced row, so a person with
 many rows (for example in a table of visits) is not protected. --unit is the column that identifies the person; a table
 in which a person has two rows is rejected. With --rows-per-unit at most so many rows of each person are used, the
-guarantee is for one person who is added or removed, and the table is read in blocks, so it may be larger than memory. You must give the range of each column, as column:low:high, from public knowledge. Values outside
+guarantee is for one person who is added or removed, and the table is read in blocks, so it may be larger than memory.
+You must give the range of each column, as column:low:high, from public knowledge. Values outside
 a range are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes."""
 
 
