@@ -143,13 +143,13 @@ def _perturbed_delta(sigma: float, ridge: float, curvature: float, bound: float,
 
 
 def perturbed(data: Scaled) -> Array:
-    """Half of epsilon pays for the ridge; sigma is the least one. The scaling's share lowers epsilon as mu^2 does."""
+    """A fifth of epsilon pays for the ridge; sigma is the least one. The scaling lowers epsilon by sqrt(1 - SHARE)."""
     size = data.u.shape[1]
     reach = math.sqrt(size)
     rows = data.u * np.minimum(1.0, reach / np.linalg.norm(data.u, axis=1))[:, None]
     epsilon = data.epsilon * math.sqrt(data.share)
     curvature = 2.0 * 0.25 * reach**2
-    ridge = curvature / -math.expm1(-0.5 * epsilon)
+    ridge = curvature / -math.expm1(-0.2 * epsilon)
     low, high = 0.01 * reach, 1e5 * reach
     while high > 1.001 * low:
         middle = math.sqrt(low * high)

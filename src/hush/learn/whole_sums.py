@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from hush.learn.objective import Objective
 from hush.learn.row_source import Block, RowSource, blocks_of
 from hush.learn.scaling import Scaling
-from hush.numerics.rounding import TWO_ROUNDINGS
+from hush.numerics.rounding import TWO_ROUNDINGS, next_up
 
 __all__ = [
     "ENTRY",
@@ -200,8 +201,9 @@ class WholeRows:
         """
         assert self.matrix is not None
         image = whole @ self.matrix.T
-        length = np.sqrt(np.einsum("nk,nk->n", image, image)) * (1.0 + TWO_ROUNDINGS.share * (len(self.matrix) + 16))
-        return np.nextafter(length.astype(np.float32), np.float32(np.inf))
+        spare = 1.0 + TWO_ROUNDINGS.share * (len(self.matrix) + 16)
+        length: Any = (np.sqrt(np.einsum("nk,nk->n", image, image)) * spare).astype(np.float32)
+        return np.asarray(next_up(length), dtype=np.float32)
 
     def gradient(self, weights: Array, limit: float) -> Integers:
         """S = sum over rows of R V. R is the integer slope of the row at these weights, and |R| |M V| <= limit."""
