@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from hush import Ledger, report, tables
-from hush.errors import BudgetExceeded, HushError, InvalidParameter
-from hush.learn import Lasso, LogisticRegression, Ridge, whole_sums
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
+from hush.learn import Lasso, LogisticRegression, PrivateSearchCV, Ridge, whole_sums
 from hush.learn.block_rows import MemoryRows, TableRows
 from hush.learn.moment_solver import _ABOVE, _DIAGONAL, products_wish, whole_rows
 from hush.learn.moment_solver import _grain as product_grain
@@ -320,3 +320,9 @@ def test_an_empty_table_and_a_wrong_number_of_rows():
     assert np.isfinite(model.coef_).all()
     logistic = LogisticRegression(**YES).fit(opened(), "smoker", n_rows=2, rows_per_unit=3)  # far too small
     assert np.isfinite(logistic.coef_).all() and LOGISTIC.name == "logistic"
+
+
+def test_a_search_is_for_arrays():
+    search = PrivateSearchCV(Ridge(**RIDGE), {"alpha": [0.1, 1.0]}, epsilon=1.0, delta=1e-6)
+    with pytest.raises(Unsupported, match="is for arrays"):
+        search.fit(opened(), "cost")

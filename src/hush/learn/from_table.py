@@ -59,7 +59,8 @@ def fit_table(
     rows = table.row_blocks(names, target, classes=classes, weight=weight, rows_per_unit=rows_per_unit)
     model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
     given = None if n_rows is None else whole("n_rows", n_rows, LEAST_ROWS, "write n_rows=100_000")
-    request = _request(model, rows, weight is not None, given or _GUESS)
+    largest = model.checked_max_weight if weight is not None else 1.0
+    request = _request(model, rows, largest, given or _GUESS)
     must_be_streamed(plan(request, given or _GUESS), "a table")  # raises if an option is wrong
     rows.must_be_allowed(request.epsilon, request.delta, ledger)
     rows.must_lie_within(
@@ -67,7 +68,7 @@ def fit_table(
     )
     where = {"source": rows.fingerprint, "block": rows.ledger_block(ledger)}
     made, started_from = _planned(model, rows, request, given, where)
-    source = TableRows(rows, made.rows, len(names), request.max_weight if weight is not None else None)
+    source = TableRows(rows, made.rows, len(names), None if weight is None else largest)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         payment = pay(made, ledger, f"fit of {type(model).__name__}", **where)
         fit = train(made, source, after_pass=after_pass, payment=payment, entropy=model.entropy)
@@ -88,10 +89,10 @@ def _names(model: LinearModel, features: Sequence[str] | None) -> list[str]:
     return list(features)
 
 
-def _request(model: LinearModel, rows: Any, weighted: bool, count: int) -> Request:
-    request = model._request_for(count)
-    largest = model.checked_max_weight if weighted else 1.0
-    return replace(request, relation=Relation("add-remove", rows.rows_per_unit), max_weight=largest)
+def _request(model: LinearModel, rows: Any, largest: float, count: int) -> Request:
+    """The request of a fit on so many rows, with weights of at most `largest`."""
+    relation = Relation("add-remove", rows.rows_per_unit)
+    return replace(model._request_for(count), relation=relation, max_weight=largest)
 
 
 def _planned(
@@ -106,5 +107,6 @@ def _planned(
         counted = RowCount.planned(request.epsilon, request.relation)
         label = f"number of rows for a fit of {type(model).__name__}"
         count, entry = counted.release(rows.count(), model.ledger, model.entropy, label=label, **where)
-    changed = replace(_request(model, rows, request.max_weight != 1.0, count), max_weight=request.max_weight)
-    return plan(changed, count, counted), [] if entry is None else [entry.number]
+    return plan(_request(model, rows, request.max_weight, count), count, counted), [] if entry is None else [
+        entry.number
+    ]

@@ -197,6 +197,8 @@ class LinearModel(BaseEstimator, ABC):
             )
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
+        if is_table(X):
+            raise Unsupported("a search is for arrays, and X is a table; write fit(table, 'target') of one estimator.")
         fresh = not (self.warm_start and hasattr(self, "coef_"))  # a warm start needs the columns of the last fit
         settings = {"reset": fresh, "dtype": np.float64, "accept_sparse": "csr", "ensure_min_samples": 2} | options
         try:
