@@ -115,7 +115,6 @@ def test_too_little_noise_is_caught():
         {"passes": 3, "scaling": "private", "epsilon": 3.0},
         {"solver": "statistics", "scaling": "private", "passes": None, "family": None, "epsilon": 3.0},
         {"solver": "gd", "passes": 2, "family": "staircase"},
-        {"solver": "whitened", "delta": 1e-3, "family": "gaussian", "passes": 2, "epsilon": 3.0},
     ],
 )
 def test_more_attacks(changed):
