@@ -31,6 +31,7 @@ FRAME = {
     "learn_ball",
     "learn_page",
     "learn_peers",
+    "learn_table",
     "learn_methods",
     "learn_rivals",
     "learn_sets",

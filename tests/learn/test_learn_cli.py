@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hush import Ledger
@@ -194,3 +195,21 @@ def test_the_examples_have_a_person_a_row(capsys):
         main(["learn", "--help"])
     text = capsys.readouterr().out
     assert "visits.parquet" not in text and "--unit person_id" in text
+
+
+def test_a_person_with_several_rows(tmp_path, capsys):
+    numbers = np.random.default_rng(2)
+    age = numbers.uniform(18, 100, 3000)
+    frame = pd.DataFrame({"id": np.arange(3000) // 3, "age": age, "sick": np.where(age > 60, "yes", "no"), "cost": age})
+    path = tmp_path / "visits.parquet"
+    frame.to_parquet(path)
+    common = [str(path), "--unit", "id", "--feature", "age:18:100", "--epsilon", "5", "--delta", "1e-6"]
+    assert main(["learn", *common, "--model", "ridge", "--target", "cost:0:100", "--rows-per-unit", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "at most 2 rows of each person" in shown and "one person more or less" in shown
+    options = ["--model", "logistic", "--target", "sick", "--classes", "no,yes", "--rows-per-unit", "3", "--json"]
+    assert main(["learn", *common, *options]) == 0
+    assert json.loads(capsys.readouterr().out)["receipt"]["rows_per_unit"] == 3
+    without = [part for part in common if part not in ("--unit", "id")]
+    assert main(["learn", *without, "--model", "ridge", "--target", "cost:0:100", "--rows-per-unit", "2"]) != 0
+    assert "--rows-per-unit needs --unit" in capsys.readouterr().err

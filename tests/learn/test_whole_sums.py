@@ -66,7 +66,7 @@ def test_sums_do_not_depend_on_the_blocks_and_are_those_of_fractions():
         rows.measure(shape.matrix.astype(float))
         found.append(rows.gradient(weights, math.ldexp(1.0, rows.bits + SLOPE_BITS + shape.bits)).tolist())
     assert found[0] == found[1] == found[2] and all(type(value) is int for value in found[0])
-    whole, target = (np.concatenate(parts) for parts in zip(*[(v.copy(), t) for v, t in rows.parts()], strict=True))
+    whole, target = (np.concatenate(parts) for parts in zip(*[(v.copy(), t) for v, t, _ in rows.parts()], strict=True))
     limit = Fraction(math.ldexp(1.0, rows.bits + SLOPE_BITS + shape.bits))
     expected = [0] * 3
     for row, goal in zip(whole, target, strict=True):  # made anew, in fractions

@@ -19,9 +19,11 @@ _EXAMPLES = """examples:
   hush learn people.csv --unit person_id --model logistic --target smoker --classes no,yes \\
       --feature age:18:100 --feature bmi:12:60 --epsilon 1 --delta 1e-6 --ledger people.ledger --json
 
-Each person must have exactly one row. The guarantee is for one replaced row, so a person with many rows (for example
-in a table of visits) is not protected. --unit is the column that identifies the person; a table in which a person has
-two rows is rejected. You must give the range of each column, as column:low:high, from public knowledge. Values outside
+Without --rows-per-unit each person must have exactly one row. The guarantee is for one replaced row, so a person with
+many rows (for example in a table of visits) is not protected. --unit is the column that identifies the person; a table
+in which a person has two rows is rejected. With --rows-per-unit at most so many rows of each person are used, the
+guarantee is for one person who is added or removed, and the table is read in blocks, so it may be larger than memory.
+You must give the range of each column, as column:low:high, from public knowledge. Values outside
 a range are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes."""
 
 
@@ -118,6 +120,9 @@ def _learn(options: argparse.Namespace) -> None:
             raise InvalidParameter(
                 f"column {name!r} is given twice; each feature, the target and --unit must be different columns."
             )
+    if options.rows_per_unit is not None:
+        _learn_by_person(options, features, target, span)
+        return
     rows = _columns(options.table, used)
     if options.unit is not None:
         _one_row_each(rows[options.unit], options.unit)
@@ -145,6 +150,38 @@ def _learn(options: argparse.Namespace) -> None:
     _show(options, model, list(features))
 
 
+def _learn_by_person(
+    options: argparse.Namespace, features: dict[str, tuple[float, float]], target: str, span: Any
+) -> None:
+    """Fit on a table in which a person has several rows; the table is read in blocks."""
+    from hush.tables import table as open_table
+
+    if options.unit is None:
+        raise InvalidParameter("--rows-per-unit needs --unit, the column that identifies the person.")
+    people = open_table(options.table, unit=options.unit)
+    chosen: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "bounds": features}
+    chosen |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
+    chosen["ledger"] = opened(options.ledger) if options.ledger else None
+    if options.model == "logistic":
+        chosen["classes"] = _classes(people, target, options.classes)
+    else:
+        chosen["target_bounds"] = span
+    if options.penalty is not None:
+        chosen["C" if options.model == "logistic" else "alpha"] = options.penalty
+    model = getattr(hush.learn, _MODELS[options.model])(**chosen)
+    _show(options, model.fit(people, target, rows_per_unit=options.rows_per_unit), list(features))
+
+
+def _classes(people: Any, target: str, given: str | None) -> Any:
+    """The declared classes as values of the target's column: texts, or whole numbers."""
+    if given is None or given == "private":
+        return given
+    names = given.split(",")
+    if people[target].type().is_string():
+        return tuple(names)
+    return tuple(number(name) for name in names)
+
+
 def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
     import numpy as np
 
@@ -164,7 +201,9 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
     ]
     about = model.receipt_
     lines.append(f"\n{type(model).__name__}, {about['rows']} rows, solver {about['solver']}: {model.guarantee_}.")
-    if options.unit is None:
+    if options.rows_per_unit is not None:
+        lines.append(f"The guarantee is for one person: at most {options.rows_per_unit} rows of each person are used.")
+    elif options.unit is None:
         lines.append("The guarantee is for one row: each row is assumed to be one person.")
     else:
         lines.append(f"The guarantee is for one row, and column {options.unit} was checked: each person has one row.")
@@ -177,6 +216,12 @@ def register(command: Command) -> None:
     learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
     learn.add_argument(
         "--unit", metavar="COLUMN", help="the column that identifies the person; two rows of one person are an error"
+    )
+    learn.add_argument(
+        "--rows-per-unit",
+        type=int,
+        metavar="R",
+        help="use at most R rows of each person; the guarantee is then for one person, added or removed",
     )
     learn.add_argument("--model", required=True, choices=sorted(_MODELS))
     learn.add_argument(

@@ -61,7 +61,7 @@ class Setting:
 
 @lru_cache(maxsize=256)
 def relative_noise(
-    epsilon: float, delta: float, share: float, rows: int, columns: int, *, vectors: bool = False
+    epsilon: float, delta: float, share: float, rows: float, columns: int, *, vectors: bool = False
 ) -> float:
     """rho. It is 0 if epsilon = inf.
 

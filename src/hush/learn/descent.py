@@ -19,8 +19,8 @@ from hush.learn.budget import Part, Wish
 from hush.learn.defaults import Setting
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
+from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.rows import Rows
-from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["LARGEST", "Noise", "Trace", "descend", "updates_wish"]
 
@@ -30,11 +30,14 @@ LARGEST = 1e3  # spreads: the public limit of every weight, so that noise cannot
 _STILL = 1e-12  # without privacy: stop when no weight moves by more than this, relative to the largest weight
 
 
-def updates_wish(grain: float, columns: int, setting: Setting, share: float) -> Wish:
-    """All updates of a descent: one number at a time (cd) or all coordinates at once (gd); each moves by at most 2B."""
+def updates_wish(grain: float, columns: int, setting: Setting, share: float, relation: Relation = REPLACED_ROW) -> Wish:
+    """All updates of a descent: one number at a time (cd) or all coordinates at once (gd).
+
+    A row adds at most B to the size of each, so each moves by at most 2B if a row is replaced.
+    """
     together = columns if setting.solver == "gd" else 1
     known = together if together > 1 else None  # joint noise is for several numbers
-    bound = Sensitivity(linf=2.0 * grain, l0=together, dimension=known, neighbours="replace")
+    bound = relation.bound(replaced={"linf": 2.0 * grain}, alone={"linf": grain}, l0=together, dimension=known)
     times = whole("passes", setting.passes) * columns // together
     return Wish("updates", share, bound, bound, together, times)
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, non_negative, positive, within
+from hush.errors import InvalidParameter, Unsupported, non_negative, positive, within
 from hush.learn import label
 from hush.learn.model import LinearModel
 from hush.learn.objective import LOGISTIC, SQUARED
@@ -39,11 +39,6 @@ class _Regression(RegressorMixin, LinearModel):
     def _penalty(self, rows: int) -> tuple[float, float]:
         """(l1, l2) of mean squared loss / 2 + l1 |w| + l2 w^2 / 2."""
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn coef_ and intercept_ from rows X and targets y; guarantee_, receipt_ and trace_ describe the fit."""
-        with self._unchanged_on_failure():
-            return self._fitted(*self._checked(X, y))
-
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         rows, target = super()._checked(X, y, y_numeric=True, **options)
         if target.dtype.kind not in "biuf":
@@ -58,8 +53,8 @@ class _Regression(RegressorMixin, LinearModel):
             *self._penalty(rows), objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1)
         )
 
-    def _fitted(self, rows: Array, target: Any) -> Self:
-        self._learn(rows, target.astype(np.float64), self._request_for(rows.shape[0]))
+    def _fitted(self, rows: Any, target: Any, weights: Array | None = None) -> Self:
+        self._learn(rows, target.astype(np.float64), self._request_for(rows.shape[0]), weights)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -141,11 +136,6 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         tags.classifier_tags.poor_score = True  # scikit-learn's checks have few rows, and noise may dominate there
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn coef_ and intercept_ from rows X and labels y; guarantee_, receipt_ and trace_ describe the fit."""
-        with self._unchanged_on_failure():
-            return self._fitted(*self._checked(X, y))
-
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         return super()._checked(X, label.as_labels(y), **options)
 
@@ -156,7 +146,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             weight * ratio, weight * (1.0 - ratio), objective=LOGISTIC, target_span=None, find_labels=find
         )
 
-    def _fitted(self, rows: Array, labels: Any) -> Self:
+    def _fitted(self, rows: Any, labels: Any, weights: Array | None = None) -> Self:
         request = self._request_for(rows.shape[0])
         # Check nothing else here: before the payment no error or warning may depend on the values of secret labels.
         label.check_type(labels)
@@ -169,10 +159,21 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             first, second = (label.where(labels, one, same_type=request.find_labels) for one in known)
             return 0.5 + 0.5 * (second - first)  # 0 or 1; one half for a row with neither label
 
-        self._learn(rows, target, request)
+        self._learn(rows, target, request, weights)
+        self._write_classes(known)
+        return self
+
+    def _classes_of_table(self) -> Any:
+        if label.to_be_found(self.classes):
+            raise Unsupported(
+                "classes='private' is for arrays, and X is a table; find the labels with "
+                "table.group_by(target, keys='private', groups_per_unit=1).keys(...), and write classes=(a, b)."
+            )
+        return label.two_classes((0, 1) if self.classes is None else self.classes)
+
+    def _write_classes(self, known: Any) -> None:
         self.classes_: Any = known
         self.coef_, self.intercept_ = self.coef_.reshape(1, -1), np.array([self.intercept_])
-        return self
 
     def decision_function(self, X: Any) -> Array:
         """The log-odds of the second class."""

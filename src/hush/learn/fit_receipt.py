@@ -24,7 +24,7 @@ from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import compose
 from hush.releasing.receipt import Receipt
 
-__all__ = ["RELATION", "Receipt", "charged", "guarantee", "of_chain", "receipt"]
+__all__ = ["RELATION", "Receipt", "charged", "convergence", "guarantee", "of_chain", "receipt"]
 
 #: Neighbouring tables have the same number of rows and differ in one row.
 RELATION = "replace"
@@ -33,18 +33,21 @@ RELATION = "replace"
 def guarantee(plan: Plan) -> Guarantee:
     """The guarantee of one fit with this plan."""
     request = plan.request
+    neighbours = request.relation.neighbours
     if not request.private:
-        return Guarantee(math.inf, 1.0, neighbours=RELATION, reason="epsilon = inf means that no noise is added")
+        return Guarantee(math.inf, 1.0, neighbours=neighbours, reason="epsilon = inf means that no noise is added")
     if request.scaling == "paper":
         reason = (
             "scaling='paper' computes the means and spreads of all columns from the data, as the flipped Huber paper "
             "does, and adds no noise to them"
         )
-        return Guarantee(math.inf, 1.0, neighbours=RELATION, reason=reason)
-    return Guarantee(request.epsilon, request.delta, neighbours=RELATION)
+        return Guarantee(math.inf, 1.0, neighbours=neighbours, reason=reason)
+    return Guarantee(request.epsilon, request.delta, neighbours=neighbours)
 
 
-def of_chain(last: Guarantee, entries: Sequence[Entry], *, nonadaptive: bool) -> Guarantee:
+def of_chain(
+    last: Guarantee, entries: Sequence[Entry], *, nonadaptive: bool, earlier: str = "the fits it started from"
+) -> Guarantee:
     """The joint guarantee of a fit and of all fits that it started from, by their ledger entries, this fit's last.
 
     delta is the sum of their deltas. If all releases were fixed in advance (`nonadaptive`), epsilon is that of their
@@ -57,7 +60,7 @@ def of_chain(last: Guarantee, entries: Sequence[Entry], *, nonadaptive: bool) ->
         with contextlib.suppress(HushError):  # if the composition fails, keep the sum
             epsilon = min(epsilon, _composed(entries, delta))
     before = ", ".join(str(entry.number) for entry in entries[:-1])
-    covers = f"this fit and the fits it started from (ledger entries {before}) together"
+    covers = f"this fit and {earlier} (ledger entries {before}) together"
     return replace(last, epsilon=epsilon, delta=delta, covers=covers)
 
 
@@ -104,9 +107,13 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "scaling": request.scaling,
         "parts": [_part(part) for part in plan.parts],
         "labels": _labels(plan),
+        "rows_per_unit": request.relation.rows,
+        "row_count": _row_count(plan),
+        "max_weight": request.max_weight,
     }
     whole = promise.holds and not started_from  # otherwise the guarantee covers more than these charges
-    charges = [part.charge for part in plan.parts] + ([] if plan.labels is None else [plan.labels.mechanism.charge])
+    others = [made.mechanism.charge for made in (plan.labels, plan.counted) if made is not None]
+    charges = [part.charge for part in plan.parts] + others
     extra = plan.labels.delta if whole and plan.labels is not None else 0.0
     return Receipt.of(
         "private fit", promise, charges if whole else [], extra_delta=extra, ledger=charged(entry), about=about
@@ -122,12 +129,18 @@ def _grain(plan: Plan) -> float | None:
 
 
 def _public(plan: Plan) -> list[str]:
-    known = ["the number of rows and the number of features", "the ranges in bounds"]
+    rows = "the number of features" if plan.counted is not None else "the number of rows and the number of features"
+    known = [rows, "the ranges in bounds"]
     if plan.request.target_span is not None:
         known.append("the range in target_bounds")
     if plan.request.objective is LOGISTIC and plan.labels is None:
         known.append("the two classes")
     return [*known, "all settings, which are computed from these facts and from the budget"]
+
+
+def _row_count(plan: Plan) -> dict[str, Any] | None:
+    made = plan.counted
+    return None if made is None else {"noise": plain_values(made.mechanism.noise), "epsilon": made.epsilon}
 
 
 def _labels(plan: Plan) -> dict[str, Any] | None:
@@ -152,4 +165,14 @@ def _part(part: Part) -> dict[str, Any]:
             key: getattr(bound, key) for key in ("linf", "l0", "l1", "l2") if getattr(bound, key) is not None
         },
         "lattice_step": part.mechanism.step,
+    }
+
+
+def convergence(fit: Fit) -> dict[str, Any]:
+    """Data for a convergence plot, all released: weights, noisy gradient's length and move of every pass."""
+    return {
+        "pass": list(range(1, len(fit.trace.weights) + 1)),
+        "weights": np.array(fit.trace.weights),
+        "noisy_gradient": np.array([float(np.linalg.norm(g)) for g in fit.trace.gradients]),
+        "move": fit.trace.changes,
     }

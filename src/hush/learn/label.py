@@ -27,7 +27,18 @@ from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, up
 from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.mechanism import Mechanism
 
-__all__ = ["Labels", "as_labels", "check_type", "declared", "found", "kind_of", "labels_plan", "to_be_found", "where"]
+__all__ = [
+    "Labels",
+    "as_labels",
+    "check_type",
+    "declared",
+    "found",
+    "kind_of",
+    "labels_plan",
+    "to_be_found",
+    "two_classes",
+    "where",
+]
 
 #: The shares of epsilon and of delta that the private search for labels uses.
 EPSILON_SHARE, DELTA_SHARE = 0.05, 0.1
@@ -140,11 +151,7 @@ def declared(classes: Any, labels: Any) -> Any:
         if kind not in _NUMBERS + "O":
             raise needed
         classes = (False, True) if kind == "b" else (0, 1)
-    known = np.unique(np.asarray(classes))
-    if known.shape != (2,):
-        raise InvalidParameter(
-            f"classes must be two different labels, got {classes!r}; only binary classification is supported."
-        )
+    known = two_classes(classes)
     if (where(labels, known[0]) + where(labels, known[1]) == 0.0).any():
         if default and kind == "O":
             raise needed
@@ -152,6 +159,16 @@ def declared(classes: Any, labels: Any) -> Any:
         raise InvalidParameter(
             f"{words}y holds labels other than the classes {known[0]} and {known[1]}; write classes=(a, b) with the "
             "publicly known labels, or classes='private'."
+        )
+    return known
+
+
+def two_classes(classes: Any) -> Any:
+    """The two given classes in order."""
+    known = np.unique(np.asarray(classes))
+    if known.shape != (2,):
+        raise InvalidParameter(
+            f"classes must be two different labels, got {classes!r}; only binary classification is supported."
         )
     return known
 

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, reject, whole
+from hush.learn.block_rows import HELD_SOLVERS, MemoryRows, must_be_streamed, must_hold_zero
 from hush.learn.defaults import MOST_DRAWS
-from hush.learn.fit_receipt import guarantee, of_chain, receipt
+from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt
+from hush.learn.from_table import fit_table, is_table
 from hush.learn.paid import Paid
-from hush.learn.progress import reporter
-from hush.learn.row_source import ArrayRows
+from hush.learn.progress import known_passes, reporter
 from hush.learn.scaling import span_of
-from hush.learn.scikit_learn import BaseEstimator, check_is_fitted, sharing_clone, validate_data, without_values
+from hush.learn.scikit_learn import (
+    Absent,
+    BaseEstimator,
+    check_is_fitted,
+    limit_of_weight,
+    shares_of_weight,
+    sharing_clone,
+    validate_data,
+    without_values,
+)
 from hush.learn.training import Fit, Plan, Request, pay, plan, train
+from hush.learn.warm_start import last_fit
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
 from hush.ledger.payment import must_be_secure
@@ -35,6 +46,8 @@ _SETTINGS = (
     *("epsilon", "delta", "fit_intercept", "penalise", "solver", "family", "accounting"),
     *("scaling", "scaling_share", "winsorise", "passes", "step", "clip"),
 )
+#: The arguments of `fit` that are for tables only.
+_OF_TABLES = ("features", "rows_per_unit", "n_rows")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -63,6 +76,8 @@ class LinearModel(BaseEstimator, ABC):
     ledger: a hush.Ledger that is charged before any noise is drawn.
     warm_start: start from the last fit, on the same columns. It needs a ledger, and `guarantee_` then covers all fits
         that the coefficients depend on.
+    max_weight: the public upper limit of a row's weight, if `fit` is given weights. Weights outside [0, max_weight] are
+        moved to the nearest end.
     verbose: 0, 1 for a progress bar, 2 for a line per pass.
     entropy: a secure source of random bits; None is the operating system.
 
@@ -94,6 +109,7 @@ class LinearModel(BaseEstimator, ABC):
     clip: Any = None
     ledger: Ledger | None = None
     warm_start: bool = False
+    max_weight: float = 1.0
     verbose: int = 0
     entropy: Entropy | None = None
 
@@ -106,8 +122,57 @@ class LinearModel(BaseEstimator, ABC):
         """The request of a fit on this many rows: everything that a plan needs, and nothing that depends on data."""
 
     @abstractmethod
-    def _fitted(self, rows: Array, target: Any) -> Self:
-        """`fit` for rows and targets that were already checked."""
+    def _fitted(self, rows: Any, target: Any, weights: Array | None = None) -> Self:
+        """`fit` for rows and targets that were already checked, and weights in [0, 1]."""
+
+    def _classes_of_table(self) -> Any:
+        """The classes of a classifier that is fitted on a table; None for a regression."""
+
+    def _write_classes(self, known: Any) -> None:
+        """Set what a classifier has besides: its classes, and coefficients as a matrix."""
+
+    @property
+    def checked_max_weight(self) -> float:
+        """The public limit of a row's weight."""
+        return limit_of_weight(self.max_weight)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        features: Sequence[str] | None = None,
+        rows_per_unit: int | None = None,
+        n_rows: int | None = None,
+    ) -> Self:
+        """Learn coef_ and intercept_; guarantee_, receipt_ and trace_ describe the fit.
+
+        X holds the rows as an array, a frame or a scipy sparse matrix, and y the targets. `sample_weight` are the
+        weights of the rows; `max_weight` is their public limit.
+
+        X can also be a table that `hush.tables.table` has opened. Then y is the name of the target's column, and
+        sample_weight that of a column of weights. `features` names the other columns; it can be left out if `bounds` is
+        a mapping. At most `rows_per_unit` rows of a person are used (default 1, or what a policy declares), and the
+        guarantee is for one person who is added or removed. `n_rows` is the number of rows if it is public; None
+        releases it with 3 % of epsilon.
+        """
+        with self._unchanged_on_failure():
+            if is_table(X):
+                return fit_table(self, X, y, sample_weight, features, rows_per_unit, n_rows)
+            given = [name for name, value in zip(_OF_TABLES, (features, rows_per_unit, n_rows), strict=True) if value]
+            if given:
+                raise Unsupported(f"{given[0]}= is for a table of hush.tables, and X is of another kind; leave it out.")
+            rows, target = self._checked(X, y)
+            return self._fitted(rows, target, shares_of_weight(sample_weight, rows, self.max_weight))
+
+    @property
+    def partial_fit(self) -> Any:
+        """Not supported; the error says why."""
+        raise Absent(
+            "partial_fit is not supported, because each call would release numbers about its rows that must be "
+            "charged; write warm_start=True and ledger=..., and call fit for each part of the rows."
+        )
 
     def _request(self, l1: float, l2: float, **changed: Any) -> Request:
         settings = {name: getattr(self, name) for name in _SETTINGS} | changed
@@ -132,8 +197,10 @@ class LinearModel(BaseEstimator, ABC):
             )
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
+        if is_table(X):
+            raise Unsupported("a search is for arrays, and X is a table; write fit(table, 'target') of one estimator.")
         fresh = not (self.warm_start and hasattr(self, "coef_"))  # a warm start needs the columns of the last fit
-        settings = {"reset": fresh, "dtype": np.float64, "accept_sparse": False, "ensure_min_samples": 2} | options
+        settings = {"reset": fresh, "dtype": np.float64, "accept_sparse": "csr", "ensure_min_samples": 2} | options
         try:
             rows, target = validate_data(self, X, y, **settings)
         except ValueError as failure:
@@ -155,7 +222,13 @@ class LinearModel(BaseEstimator, ABC):
             self.__dict__.update(before)
             raise
 
-    def _learn(self, rows: Array, target: Array | Callable[[Plan, Paid], Array], request: Request) -> None:
+    def _learn(
+        self,
+        rows: Any,
+        target: Array | Callable[[Plan, Paid], Array],
+        request: Request,
+        weights: Array | None = None,
+    ) -> None:
         """Plan, pay, train, and set the fitted attributes.
 
         If the target is a function, it is called after the payment.
@@ -163,47 +236,31 @@ class LinearModel(BaseEstimator, ABC):
         ledger, entropy = self.ledger, self.entropy
         must_be_ledger(ledger)
         must_be_secure(entropy)
+        if weights is not None:
+            request = replace(request, max_weight=self.checked_max_weight)
         made = plan(request, rows.shape[0])
+        if not isinstance(rows, np.ndarray):
+            must_hold_zero(request.span)
+            must_be_streamed(made, "a sparse matrix")
         if self.warm_start and made.setting.solver == "statistics":
             raise Unsupported(
                 "solver='statistics' is not iterative and cannot use warm_start=True; "
                 "write warm_start=False, or solver='cd'."
             )
-        before, started_from = self._last_weights(ledger) or (None, [])
-        with reporter(self.verbose, _known_passes(made), type(self).__name__) as after_pass:
+        before, started_from = last_fit(self, ledger) or (None, [])
+        with reporter(self.verbose, known_passes(made), type(self).__name__) as after_pass:
             payment = pay(made, ledger, f"fit of {type(self).__name__}")
             values = target(made, Paid(payment, entropy)) if callable(target) else target
-            source = ArrayRows(rows, values)
+            source = MemoryRows(rows, values, weights)
             fit = train(made, source, before=before, after_pass=after_pass, payment=payment, entropy=entropy)
         self._write(fit, None if payment is None else payment.entry, started_from, ledger)
-
-    def _last_weights(self, ledger: Ledger | None) -> tuple[tuple[Array, float], list[int]] | None:
-        """The released weights of a warm start and the ledger entries that paid for them; None for a fresh start.
-
-        One ledger must have paid for all of these fits.
-        """
-        if not self.warm_start:
-            return None
-        if ledger is None:
-            raise Unsupported(
-                "warm_start=True reuses what an earlier fit learned from the data, so every fit must be charged; "
-                "give a ledger=, or write warm_start=False."
-            )
-        if not hasattr(self, "coef_"):
-            return None
-        if not _charged(self.receipt_["ledger"], ledger):
-            raise Unsupported(
-                "warm_start=True starts from the last fit, but that fit was not charged to this ledger; "
-                "clone the estimator for a fresh start."
-            )
-        start = np.ravel(self.coef_).astype(np.float64), float(np.ravel(self.intercept_)[0])
-        return start, [*self.receipt_.get("started_from", []), self.receipt_["ledger"]["number"]]
 
     def _write(self, fit: Fit, entry: Entry | None, started_from: list[int], ledger: Ledger | None) -> None:
         width, promise = fit.coefficients.size, guarantee(fit.plan)
         if started_from and ledger is not None and entry is not None:
             chain = [known for known in ledger.entries if known.number in started_from]
-            promise = of_chain(promise, [*chain, entry], nonadaptive=ledger.mode == "nonadaptive")
+            words = {} if fit.plan.counted is None else {"earlier": "the number of rows that it uses"}
+            promise = of_chain(promise, [*chain, entry], nonadaptive=ledger.mode == "nonadaptive", **words)
         self.coef_: Any = fit.coefficients
         self.intercept_: Any = fit.intercept
         self.n_iter_ = len(fit.trace.weights)
@@ -212,43 +269,22 @@ class LinearModel(BaseEstimator, ABC):
         self.guarantee_ = promise
         self.noise_ = fit.plan.parts[-1].mechanism.noise if fit.plan.parts else None
         self.receipt_ = receipt(fit, type(self).__name__, entry, promise, started_from)
-        self.trace_ = _convergence(fit)
+        self.trace_ = convergence(fit)
 
     def _margin(self, X: Any) -> Array:
         """Return X times the coefficients plus the intercept; the features are limited as in training."""
         check_is_fitted(self)
-        return self._linear(validate_data(self, X, dtype=np.float64, accept_sparse=False, reset=False))
+        return self._linear(validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False))
 
-    def _linear(self, rows: Array) -> Array:
+    def _linear(self, rows: Any) -> Array:
+        if not isinstance(rows, np.ndarray):  # a sparse matrix: its limits may not be 0 where it stores nothing
+            parts = [self._linear(X) for X, _ in MemoryRows(rows, np.empty(rows.shape[0])).blocks()]
+            return np.concatenate(parts)
         limited = np.clip(rows, self.limits_[:, 0], self.limits_[:, 1])
         return np.asarray(limited @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # every fit draws new noise
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = self.solver not in HELD_SOLVERS
         return tags
-
-
-def _known_passes(made: Plan) -> int | None:
-    """The number of passes; None without noise, where the descent stops when no weight moves."""
-    if made.setting.solver == "statistics":
-        return 1
-    return made.setting.passes if made.request.private else None
-
-
-def _charged(entry: Any, ledger: Ledger) -> bool:
-    """Whether the ledger holds this entry of a receipt."""
-    return entry is not None and any(
-        (known.number, known.time) == (entry["number"], entry["time"]) for known in ledger.entries
-    )
-
-
-def _convergence(fit: Fit) -> dict[str, Any]:
-    """Data for a convergence plot, all released: weights, noisy gradient's length and move of every pass."""
-    return {
-        "pass": list(range(1, len(fit.trace.weights) + 1)),
-        "weights": np.array(fit.trace.weights),
-        "noisy_gradient": np.array([float(np.linalg.norm(g)) for g in fit.trace.gradients]),
-        "move": fit.trace.changes,
-    }

@@ -4,7 +4,8 @@ A row r = (u_1 .. u_K, 1, t) longer than R is shrunk to length R (all its entrie
 relation between them is kept) and rounded towards zero to multiples of 1/G. The sums of products are integers, exact
 in floats below 2^53. One replaced row moves the symmetric matrix by r r' - s s', whose squared Frobenius length is
 |r|^4 + |s|^4 - 2 (r.s)^2 <= 2 R^4. The release consists of 5 times the diagonal and 7 times the upper triangle:
-25 d_ii^2 + 49 d_ij^2 <= 25 (d_ii^2 + 2 d_ij^2), so together they move by at most 5 sqrt(2) R^2.
+25 d_ii^2 + 49 d_ij^2 <= 25 (d_ii^2 + 2 d_ij^2), so together they move by at most 5 sqrt(2) R^2. The products of a
+single row have at most the length 5 R^2. A sum beyond 2^60 is moved to that end, which never increases a distance.
 For logistic regression the loss is replaced by its second-order expansion at 0 (Zhang et al. 2012, "Functional
 mechanism", Section 5), whose minimum needs the same sums.
 """
@@ -20,9 +21,9 @@ from numpy.typing import NDArray
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
-from hush.learn.whole_sums import EXACT, MOST_ROWS
+from hush.learn.relation import REPLACED_ROW, Relation
+from hush.learn.whole_sums import EXACT, MOST_ROWS, ExactSum
 from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
-from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["Products", "products", "products_wish", "quadratic_minimum"]
 
@@ -37,18 +38,18 @@ def _grain(rows: int, radius: float) -> float:
     return 2.0 ** min(math.floor(0.5 * math.log2(most / radius**2)), 30)
 
 
-def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
+def products_wish(rows: int, width: int, radius: float, share: float, relation: Relation = REPLACED_ROW) -> Wish:
     """The release of all sums of products of rows with `width` entries and length at most `radius`."""
     square = up((_grain(rows, radius) * radius) ** 2, FEW_ROUNDINGS)
     numbers = width * (width + 1) // 2
-    l2 = up(_DIAGONAL * math.sqrt(2.0) * square, FEW_ROUNDINGS)
+    l2, own_l2 = up(_DIAGONAL * math.sqrt(2.0) * square, FEW_ROUNDINGS), _DIAGONAL * square
     # l1: at most 7 (|r|_1^2) / 2 + 5 |r|_2^2 for each of the two rows, and |r|_1^2 <= width |r|_2^2
     l1 = (_ABOVE * width + 2.0 * _DIAGONAL) * square
     return Wish(
         "sums of products",
         share,
-        Sensitivity(l2=l2, dimension=numbers, neighbours="replace"),
-        Sensitivity(l1=l1, l2=l2, dimension=numbers, neighbours="replace"),
+        relation.bound(replaced={"l2": l2}, alone={"l2": own_l2}, dimension=numbers),
+        relation.bound(replaced={"l1": l1, "l2": l2}, alone={"l1": 0.5 * l1, "l2": own_l2}, dimension=numbers),
         numbers,
     )
 
@@ -79,10 +80,16 @@ def products(parts: Iterator[Array], count: int, radius: float, part: Part | Non
     """
     if part is None:
         return Products(sum((rows.T @ rows for rows in parts), np.zeros(())) / count, 0.0)
-    grain, exact = _grain(count, radius), np.zeros((), dtype=np.int64)
+    width = (math.isqrt(8 * part.wish.numbers + 1) - 1) // 2
+    grain, exact = _grain(count, radius), ExactSum((width, width))
     for rows in parts:
         whole_rows(rows, radius, grain)
-        exact = exact + (rows.T @ rows).astype(np.int64)  # sums of integers below 2^53 are exact in any order
+        exact.add(rows.T @ rows)  # sums of integers below 2^53 are exact in any order
+    return _released(exact.total, grain, count, part, paid)
+
+
+def _released(exact: NDArray[np.int64], grain: float, count: int, part: Part, paid: Paid) -> Products:
+    """Mean products of `count` rows from their exact sums, in units of 1/G^2, with noise."""
     above = np.triu_indices(len(exact), 1)
     sums = np.concatenate([_DIAGONAL * np.diag(exact), _ABOVE * exact[above]])
     noisy = paid.release(part.mechanism, sums, part.wish.name) / (grain**2 * count)

@@ -17,13 +17,14 @@ from hush.learn.penalty import Penalty
 __all__ = ["newton"]
 
 Array = NDArray[np.float64]
+Part = tuple[Array, Array | None]
 
 _STILL = 1e-11  # stop when no weight moves by more than this, relative to the largest weight
 _SHORTEST = 2.0**-20  # the shortest step of a line search
 
 
 def newton(
-    parts: Callable[[], Iterator[Array]],
+    parts: Callable[[], Iterator[Part]],
     count: int,
     objective: Objective,
     penalty: Penalty,
@@ -31,7 +32,7 @@ def newton(
     passes: int,
     after_pass: Callable[[int, Trace], None] | None,
 ) -> Trace:
-    """Minimise the mean loss and the penalty; `parts` gives scaled rows, the constant and the target in each row."""
+    """Minimise the mean loss and the penalty; `parts` gives rows (scaled, the constant, the target) and weights."""
     weights, trace = start.copy(), Trace(start.copy())
     for index in range(passes):
         value, gradient, hessian = _expanded(parts, count, objective, weights)
@@ -60,32 +61,32 @@ def _cost(penalty: Penalty, weights: Array) -> float:
 
 
 def _expanded(
-    parts: Callable[[], Iterator[Array]], count: int, objective: Objective, weights: Array
+    parts: Callable[[], Iterator[Part]], count: int, objective: Objective, weights: Array
 ) -> tuple[float, Array, Array]:
     """The mean loss, its gradient and its second derivatives at these weights."""
     size = weights.size
     value, gradient, hessian = 0.0, np.zeros(size), np.zeros((size, size))
-    for block in parts():
-        rows, target = block[:, :-1], block[:, -1]
+    for block, shares in parts():
+        rows, target, each = block[:, :-1], block[:, -1], 1.0 if shares is None else shares
         margin = rows @ weights
         state = objective.start(target) + margin
         slope = objective.slope(state, target, np.empty_like(state))
-        value += _losses(objective, margin, target)
-        gradient += slope @ rows
+        value += _losses(objective, margin, target, shares)
+        gradient += (slope * each) @ rows
         if objective is LOGISTIC:
             second = np.exp(-np.logaddexp(0.0, margin) - np.logaddexp(0.0, -margin))
-            hessian += (rows * second[:, None]).T @ rows
+            hessian += (rows * (second * each)[:, None]).T @ rows
         else:
-            hessian += rows.T @ rows
+            hessian += (rows if shares is None else rows * shares[:, None]).T @ rows
     return value / count, gradient / count, hessian / count
 
 
-def _loss(parts: Callable[[], Iterator[Array]], count: int, objective: Objective, weights: Array) -> float:
-    return math.fsum(_losses(objective, block[:, :-1] @ weights, block[:, -1]) for block in parts()) / count
+def _loss(parts: Callable[[], Iterator[Part]], count: int, objective: Objective, weights: Array) -> float:
+    losses = (_losses(objective, block[:, :-1] @ weights, block[:, -1], each) for block, each in parts())
+    return math.fsum(losses) / count
 
 
-def _losses(objective: Objective, margin: Array, target: Array) -> float:
+def _losses(objective: Objective, margin: Array, target: Array, weights: Array | None) -> float:
     """The sum of the losses of some rows."""
-    if objective is LOGISTIC:
-        return float((np.logaddexp(0.0, margin) - target * margin).sum())
-    return float(0.5 * ((margin - target) ** 2).sum())
+    each = np.logaddexp(0.0, margin) - target * margin if objective is LOGISTIC else 0.5 * (margin - target) ** 2
+    return float(each.sum() if weights is None else weights @ each)

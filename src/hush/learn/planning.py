@@ -16,9 +16,12 @@ from hush.learn.descent import updates_wish
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import Objective
+from hush.learn.relation import REPLACED_ROW, Relation
+from hush.learn.row_count import RowCount
 from hush.learn.rows import grain
 from hush.learn.scaling import SCALINGS, Span, moments_wish
 from hush.learn.whitened import gradients_wish
+from hush.privacy.charge import Budget
 
 __all__ = ["Plan", "Request", "plan", "row_radius"]
 
@@ -49,6 +52,10 @@ class Request:
     clip: Any
     #: whether the labels of a classifier are found privately
     find_labels: bool = False
+    #: which data sets are neighbours
+    relation: Relation = REPLACED_ROW
+    #: the public upper limit of a row's weight
+    max_weight: float = 1.0
 
     @property
     def private(self) -> bool:
@@ -70,19 +77,34 @@ class Plan:
     setting: Setting
     parts: tuple[Part, ...] = ()
     labels: Labels | None = None
+    #: the noisy number of rows, if it was released
+    counted: RowCount | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of the fit, without that of the number of rows."""
+        request = self.request
+        return Budget(request.epsilon if self.counted is None else self.counted.left, request.delta)
 
     def part(self, name: str) -> Part | None:
         """The part with this name, if the plan has one."""
         return next((part for part in self.parts if part.wish.name == name), None)
 
 
-def plan(request: Request, rows: int) -> Plan:
-    """The settings and all mechanisms of a fit; raises before anything is spent."""
+def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
+    """The settings and all mechanisms of a fit; raises before anything is spent.
+
+    If the number of rows was released with noise, `counted` is its plan, and the rest of epsilon remains for the fit.
+    """
     epsilon, delta = _budget(request)
+    epsilon = epsilon if counted is None else counted.left
+    relation = request.relation
     share = _scaling_share(request)
     columns = request.span.low.size + request.fit_intercept
     solver = fitting_solver(request.solver, request.objective, request.family, delta, descent=_descent(request))
-    rho = relative_noise(epsilon, delta, 1.0 - share, rows, columns, vectors=solver in ("auto", "whitened"))
+    # a neighbour with the effect of k replaced rows among N has that of one row among N / k
+    among, vectors = rows / relation.moves, solver in ("auto", "whitened")
+    rho = relative_noise(epsilon, delta, 1.0 - share, among, columns, vectors=vectors)
     chosen = setting(
         request.objective,
         rho,
@@ -94,22 +116,22 @@ def plan(request: Request, rows: int) -> Plan:
         clip=request.clip,
     )
     if not request.private:
-        return Plan(request, rows, chosen)
+        return Plan(request, rows, chosen, counted=counted)
     labels = None
     if request.find_labels:  # by basic composition the rest of epsilon and delta remains for learning
         labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
         epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
-    wishes: list[Wish] = [moments_wish(request.scaled_columns, share)] if share else []
+    wishes: list[Wish] = [moments_wish(request.scaled_columns, share, relation)] if share else []
     if chosen.solver == "statistics":
-        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), 1.0 - share))
+        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), 1.0 - share, relation))
     elif chosen.solver == "whitened":
         matrix = MATRIX_SHARE * (1.0 - share)
-        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), matrix))
-        wishes.append(gradients_wish(rows, columns, chosen, 1.0 - share - matrix))
+        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), matrix, relation))
+        wishes.append(gradients_wish(rows, columns, chosen, 1.0 - share - matrix, relation))
     else:
-        wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share))
+        wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share, relation))
     parts = allot(epsilon, delta, tuple(wishes), family=request.family, accounting=request.accounting)
-    return Plan(request, rows, chosen, parts, labels)
+    return Plan(request, rows, chosen, parts, labels, counted)
 
 
 def _scaling_share(request: Request) -> float:

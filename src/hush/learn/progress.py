@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from hush.errors import InvalidParameter, reject, whole
 from hush.learn.descent import Trace
 from hush.releasing.progress import counting
 
-__all__ = ["announce", "level", "reporter"]
+if TYPE_CHECKING:
+    from hush.learn.training import Plan
+
+__all__ = ["announce", "known_passes", "level", "reporter"]
 
 
 def level(name: str, verbose: object) -> int:
@@ -24,6 +28,13 @@ def level(name: str, verbose: object) -> int:
     if found not in (0, 1, 2):
         raise reject(name, verbose, "0, 1 or 2", f"write {name}=1 for a progress bar")
     return found
+
+
+def known_passes(made: Plan) -> int | None:
+    """The number of passes; None without noise, where the descent stops when no weight moves."""
+    if made.setting.solver == "statistics":
+        return 1
+    return made.setting.passes if made.request.private else None
 
 
 def announce(text: str) -> None:

@@ -13,15 +13,19 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ArrayRows", "RowSource"]
+__all__ = ["ArrayRows", "Block", "RowSource", "blocks_of"]
 
 Array = NDArray[np.float64]
+#: Features (m, K), targets (m,), and the weights (m,) in [0, 1]; None where every row has the weight 1.
+Block = tuple[Array, Array, Array | None]
 
 
 class RowSource(Protocol):
-    """Rows and targets, block by block. `blocks` gives the same blocks in the same order each time.
+    """Rows and targets, block by block. A block is read only: a fit does not write into it.
 
-    The numbers of rows and of features are public. A block is read only: a fit does not write into it.
+    The numbers of rows and of features are public or released. `blocks` gives the same rows each time, and in the same
+    order if the source has no attribute `ordered`, or if that is True. A source of weighted rows also has
+    `weighted_blocks`.
     """
 
     @property
@@ -61,3 +65,13 @@ class ArrayRows:
         """Parts of the arrays with at most `size` rows; nothing is copied."""
         for start in range(0, self.n_rows, self.size):
             yield self.X[start : start + self.size], self.y[start : start + self.size]
+
+
+def blocks_of(source: RowSource) -> Iterator[Block]:
+    """The blocks of any source with weights, which are None where the source has none."""
+    weighted = getattr(source, "weighted_blocks", None)
+    if weighted is not None:
+        yield from weighted()
+        return
+    for X, y in source.blocks():
+        yield X, y, None

@@ -3,7 +3,7 @@
 Row n adds the number round(B clip(x_ni l'_n / C_i, -1, 1)) to coordinate i, an integer from -B to B. Replacing one
 row therefore moves the sum by at most 2B for any data; this is the sensitivity of every update. Floats add integers
 below 2^53 without error in any order, so the sum is exact. (The rounding error of a sum of fractions would depend on
-every row.)
+every row.) A row with a weight v in [0, 1] adds its number times v, rounded towards zero: an integer from -B to B too.
 """
 
 from __future__ import annotations
@@ -29,11 +29,23 @@ def grain(rows: int) -> float:
 class Rows:
     """The data of a descent: columns (K, N), the target, and the objective's state of every row."""
 
-    def __init__(self, columns: Array, target: Array, objective: Objective, clips: Array) -> None:
-        """`columns` is overwritten with its values divided by the clipping bounds, in units of 1/B."""
+    def __init__(
+        self,
+        columns: Array,
+        target: Array,
+        objective: Objective,
+        clips: Array,
+        *,
+        weights: Array | None = None,
+        rows: int | None = None,
+    ) -> None:
+        """`columns` is overwritten with its values divided by the clipping bounds, in units of 1/B.
+
+        `weights` are numbers in [0, 1]. B leaves room for sums over `rows` rows; the default is N.
+        """
         self.count = target.shape[0]
-        self.objective, self.target, self.clips = objective, target, clips
-        self.grain = grain(self.count)
+        self.objective, self.target, self.clips, self.weights = objective, target, clips, weights
+        self.grain = grain(self.count if rows is None else rows)
         #: an infinite clipping bound (epsilon = inf) means that gradients are neither clipped nor rounded
         self.clipped = bool(np.isfinite(clips).all())
         self.unit = clips / self.grain if self.clipped else np.ones_like(clips)
@@ -54,10 +66,14 @@ class Rows:
 
     def _sum(self, index: int, slope: Array) -> float:
         if not self.clipped:
-            return float(self._columns[index] @ slope)
+            weighted = slope if self.weights is None else np.multiply(slope, self.weights, out=self._scratch)
+            return float(self._columns[index] @ weighted)
         np.multiply(self._columns[index], slope, out=self._scratch)
         np.clip(self._scratch, -self.grain, self.grain, out=self._scratch)
         np.rint(self._scratch, out=self._scratch)
+        if self.weights is not None:
+            self._scratch *= self.weights
+            np.trunc(self._scratch, out=self._scratch)
         return float(self._scratch.sum())
 
     def gradient(self, total: float, index: int) -> float:

@@ -4,7 +4,7 @@ A column is first mapped from its public range to z in [-1, 1]. The sums of z an
 once for all columns and give a centre and a spread; all later steps use released numbers only. With the integers q =
 round(G z), one replaced row moves (sum q, sum floor(q^2/G)) by at most sqrt(4 G^2 + 1) per column: for |q - q'| = d
 the second sum moves by at most d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1 the move
-is at most 9G/4 + 1, at d = 3G/2.
+is at most 9G/4 + 1, at d = 3G/2. The numbers of a single row have at most the length sqrt(2) G, and 2G in l1.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, reject
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
+from hush.learn.relation import REPLACED_ROW, Relation
 from hush.numerics.rounding import FEW_ROUNDINGS, up
-from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["SCALINGS", "Scaling", "Span", "moments_wish", "private_scaling", "span_of"]
 
@@ -155,15 +155,18 @@ class Scaling:
         return cls(centre, np.where(constant, 1.0, spread), span.low, span.high)
 
 
-def moments_wish(columns: int, share: float) -> Wish:
+def moments_wish(columns: int, share: float, relation: Relation = REPLACED_ROW) -> Wish:
     """The release of the two integer sums of every column."""
     l2 = up(math.sqrt(columns * (4.0 * _GRAIN**2 + 1.0)), FEW_ROUNDINGS)
+    l1 = columns * (2.25 * _GRAIN + 1.0)
+    own_l2, own_l1 = up(math.sqrt(2.0 * columns) * _GRAIN, FEW_ROUNDINGS), 2.0 * columns * _GRAIN
+    numbers = 2 * columns
     return Wish(
         "means and spreads",
         share,
-        Sensitivity(l2=l2, dimension=2 * columns, neighbours="replace"),
-        Sensitivity(l1=columns * (2.25 * _GRAIN + 1.0), l2=l2, dimension=2 * columns, neighbours="replace"),
-        2 * columns,
+        relation.bound(replaced={"l2": l2}, alone={"l2": own_l2}, dimension=numbers),
+        relation.bound(replaced={"l1": l1, "l2": l2}, alone={"l1": own_l1, "l2": own_l2}, dimension=numbers),
+        numbers,
     )
 
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hush.errors import needs
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import Unsupported, needs, within
 
 with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
     from sklearn.model_selection import ParameterGrid
     from sklearn.utils import get_tags
     from sklearn.utils.metaestimators import available_if
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+    from threadpoolctl import threadpool_limits
 
 __all__ = [
+    "Absent",
     "BaseEstimator",
     "ClassifierMixin",
     "MetaEstimatorMixin",
@@ -24,10 +29,38 @@ __all__ = [
     "check_is_fitted",
     "clone",
     "get_tags",
+    "limit_of_weight",
+    "one_thread",
+    "shares_of_weight",
     "sharing_clone",
     "validate_data",
     "without_values",
 ]
+
+
+def one_thread() -> Any:
+    """A context in which the BLAS library uses one thread: the matrix products of a fit are small, and threads that
+    wait for each other took up to fifty times the time of the work on a busy machine.
+    """
+    return threadpool_limits(limits=1, user_api="blas")
+
+
+class Absent(Unsupported, AttributeError):
+    """A method of scikit-learn that hush does not have, for a reason. `hasattr` is False."""
+
+
+def limit_of_weight(max_weight: Any) -> float:
+    """The public limit of a row's weight, checked."""
+    return within("max_weight", max_weight, 1e-9, 1e9, "write max_weight=1.0")
+
+
+def shares_of_weight(given: Any, rows: Any, max_weight: Any) -> NDArray[np.float64] | None:
+    """The weights of rows as shares of their public limit, numbers in [0, 1]; None if none are given."""
+    most = limit_of_weight(max_weight)
+    if given is None:
+        return None
+    checked = np.asarray(_check_sample_weight(given, rows, dtype=np.float64))
+    return np.clip(checked, 0.0, most) / most
 
 
 def sharing_clone(model: Any) -> Any:

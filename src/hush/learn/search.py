@@ -130,7 +130,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         candidates = candidates_of(self.estimator, self.param_grid)
         loud = level("verbose", self.verbose) > 0
         first = self._model(candidates[0])
-        rows, target = first._checked(X, y)
+        rows, target = first._checked(X, y, accept_sparse=False)
         if isinstance(first, LogisticRegression):
             label.declared(first.classes, target)
         made = self._scheme(candidates, first, rows.shape[0])

@@ -16,12 +16,12 @@ from hush.learn.objective import LOGISTIC
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.planning import Plan, row_radius
-from hush.learn.row_source import RowSource
+from hush.learn.row_source import RowSource, blocks_of
 from hush.learn.rows import Rows
 from hush.learn.scaling import Scaling
 from hush.learn.shrinkage import shrunk
 from hush.learn.whitened import gradient_grain, response, whitened_descent
-from hush.learn.whole_sums import WholeRows, chunks
+from hush.learn.whole_sums import WholeRows, weighted_chunks
 
 __all__ = ["Problem", "solve"]
 
@@ -46,10 +46,13 @@ class Problem:
         """The number of weights, with the intercept."""
         return self.source.n_features + self.plan.request.fit_intercept
 
-    def parts(self, *, signs: bool = False) -> Iterator[Array]:
-        """Parts of the rows (u, 1, t) in scaled units, overwritten by the next; `signs` writes labels as -1 and 1."""
+    def parts(self, *, signs: bool = False) -> Iterator[tuple[Array, Array | None]]:
+        """Parts of the rows (u, 1, t) in scaled units, and their weights; the next part overwrites the rows.
+
+        `signs` writes labels as -1 and 1.
+        """
         features, room = self.source.n_features, np.empty((0, 0))
-        for X, y in chunks(self.source):
+        for X, y, weights in weighted_chunks(self.source):
             if len(room) < len(y):
                 room = np.ones((len(y), self.width + 1))
             rows = room[: len(y)]
@@ -59,7 +62,7 @@ class Problem:
                 self.of_target.apply_to_rows(y[:, None], rows[:, -1:])
             else:
                 rows[:, -1] = 2.0 * y - 1.0 if signs else y
-            yield rows
+            yield rows, weights
 
 
 def solve(problem: Problem, paid: Paid) -> Trace:
@@ -89,7 +92,15 @@ def _products(problem: Problem, paid: Paid) -> Products:
     made = problem.plan
     signs = made.request.objective is LOGISTIC
     part = made.part("sums of products")
-    return products(problem.parts(signs=signs), made.rows, row_radius(made.setting, problem.width), part, paid)
+    parts = (_weighted(*block) for block in problem.parts(signs=signs))
+    return products(parts, made.rows, row_radius(made.setting, problem.width), part, paid)
+
+
+def _weighted(rows: Array, weights: Array | None) -> Array:
+    """Rows whose products have the weight of the row."""
+    if weights is not None:
+        rows *= np.sqrt(weights)[:, None]
+    return rows
 
 
 def _whitened(problem: Problem, paid: Paid) -> Trace:
@@ -112,9 +123,10 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
 def _by_descent(problem: Problem, paid: Paid) -> Trace:
     made, width = problem.plan, problem.source.n_features
     # one block for features, constant and target: the only copy of the data, scaled in place
-    block, done = np.empty((problem.width + 1, problem.source.n_rows)), 0
-    for X, y in problem.source.blocks():
+    block, done, weights = np.empty((problem.width + 1, problem.source.n_rows)), 0, []
+    for X, y, some in blocks_of(problem.source):
         part = block[:, done : done + len(y)]
+        weights += [] if some is None else [some]
         part[:width], part[width:-1], part[-1] = X.T, 1.0, y
         done += len(y)
     problem.own.apply(block[:width])
@@ -122,7 +134,13 @@ def _by_descent(problem: Problem, paid: Paid) -> Trace:
     chosen = made.setting
     if not made.parts and chosen.solver == "gd" and made.request.step is None:  # no privacy: use the true eigenvalue
         chosen = replace(chosen, step=0.99 / float(np.linalg.eigvalsh(block[:-1] @ block[:-1].T / block.shape[1])[-1]))
-    data = Rows(block[:-1], block[-1], made.request.objective, np.array(chosen.clips))
+    data = Rows(
+        block[:-1],
+        block[-1],
+        made.request.objective,
+        np.array(chosen.clips),
+        weights=np.concatenate(weights) if weights else None,
+    )
     data.move_all(problem.start)
     part_ = made.part("updates")
     return descend(data, problem.penalty, chosen, part_, problem.start, paid, after_pass=problem.after_pass)

@@ -16,11 +16,11 @@ from hush.learn.penalty import Penalty
 from hush.learn.planning import Plan, Request, plan
 from hush.learn.row_source import RowSource
 from hush.learn.scaling import Scaling, Span, moment_sums, private_scaling
+from hush.learn.scikit_learn import one_thread
 from hush.learn.solving import Problem, solve
 from hush.learn.whole_sums import chunks
 from hush.ledger.payment import Payment
 from hush.ledger.payment import pay as pay_for
-from hush.privacy.charge import Budget
 from hush.sampling.entropy import Entropy
 
 if TYPE_CHECKING:
@@ -55,8 +55,19 @@ def train(
 
     Guarantees: a plan with noise raises `NotPaid` without a payment, or if the payment's noise was already drawn.
     """
-    width, paid = source.n_features, Paid(payment, entropy)
-    scaling = _scaling(made, source, paid)
+    paid = Paid(payment, entropy)
+    with one_thread():
+        return _trained(made, source, before, after_pass, paid)
+
+
+def _trained(
+    made: Plan,
+    source: RowSource,
+    before: tuple[Array, float] | None,
+    after_pass: Callable[[int, Trace], None] | None,
+    paid: Paid,
+) -> Fit:
+    width, scaling = source.n_features, _scaling(made, source, paid)
     own, of_target = scaling[:width], scaling[width:]
     penalty = _penalty(made.request, own, of_target)
     start = _scaled_weights(before, own, of_target, made.request.fit_intercept)
@@ -65,10 +76,11 @@ def train(
     return Fit(coefficients, intercept, scaling, trace, made)
 
 
-def pay(made: Plan, ledger: Ledger | None, label: str) -> Payment | None:
+def pay(made: Plan, ledger: Ledger | None, label: str, **where: str) -> Payment | None:
     """Build every sampler, then charge the ledger, so that no sampler can fail after the charge.
 
-    Without a ledger the payment is unaccounted. A plan without noise needs no payment.
+    Without a ledger the payment is unaccounted. A plan without noise needs no payment. `where` names the source and the
+    block of a table, for the ledger.
     """
     for part in made.parts:
         part.mechanism.prepare()
@@ -84,9 +96,7 @@ def pay(made: Plan, ledger: Ledger | None, label: str) -> Payment | None:
     if made.labels is not None:
         made.labels.mechanism.prepare()
         charges, extra = [*charges, made.labels.mechanism.charge], made.labels.delta
-    return pay_for(
-        ledger, charges, label=label, extra_delta=extra, budget=Budget(made.request.epsilon, made.request.delta)
-    )
+    return pay_for(ledger, charges, label=label, extra_delta=extra, budget=made.budget, **where)  # type: ignore[arg-type]
 
 
 def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:
@@ -94,7 +104,9 @@ def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:
     target = request.target_span
     span = request.span if target is None else request.span.joined(target)
     if part is not None:
-        sums = sum((moment_sums(rows, span) for rows in _columns(source, target)), np.zeros((), dtype=np.int64))
+        sums = np.zeros((2, span.low.size), dtype=np.int64)
+        for rows in _columns(source, target):
+            sums += moment_sums(rows, span)
         found = private_scaling(sums, made.rows, span, part, paid)
     elif request.private and request.scaling == "public":
         found = Scaling.public(span)
@@ -115,7 +127,9 @@ def _penalty(request: Request, own: Scaling, of_target: Scaling) -> Penalty:
     spread = own.spread if request.penalise == "original" else np.ones_like(own.spread)
     height = float(of_target.spread[0]) if of_target.spread.size and request.penalise == "original" else 1.0
     free = [0.0] * request.fit_intercept
-    return Penalty(np.append(request.l1 / (spread * height), free), np.append(request.l2 / spread**2, free))
+    # weights of rows are divided by their public limit, and so is the penalty
+    l1, l2 = request.l1 / request.max_weight, request.l2 / request.max_weight
+    return Penalty(np.append(l1 / (spread * height), free), np.append(l2 / spread**2, free))
 
 
 def _scaled_weights(before: tuple[Array, float] | None, own: Scaling, of_target: Scaling, constant: bool) -> Array:

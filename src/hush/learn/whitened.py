@@ -26,10 +26,10 @@ from hush.learn.moment_solver import Products, quadratic_minimum
 from hush.learn.objective import LOGISTIC, Objective
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
+from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.shrinkage import limited
 from hush.learn.whole_sums import SLOPE_BITS, Integers, WholeRows, matrix_limit
 from hush.numerics.rounding import FEW_ROUNDINGS, up
-from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["Geometry", "geometry", "gradient_grain", "gradients_wish", "response", "whitened_descent"]
 
@@ -48,16 +48,19 @@ def gradient_grain(rows: int, reach: float) -> float:
     return math.ldexp(reach, _unit_bits(rows, reach))
 
 
-def gradients_wish(rows: int, columns: int, setting: Setting, share: float) -> Wish:
-    """All gradients: `passes` vectors that move by at most 2 C 2^bits + sqrt(K) in l2."""
-    moved = 2.0 * gradient_grain(rows, setting.clips[0]) + math.sqrt(columns)
-    l2 = up(moved, FEW_ROUNDINGS)
-    l1 = up(math.sqrt(columns) * l2, FEW_ROUNDINGS)
+def gradients_wish(rows: int, columns: int, setting: Setting, share: float, relation: Relation = REPLACED_ROW) -> Wish:
+    """All gradients: `passes` vectors that move by at most 2 C 2^bits + sqrt(K) in l2.
+
+    A single row adds at most C 2^bits + sqrt(K).
+    """
+    one, root = gradient_grain(rows, setting.clips[0]), math.sqrt(columns)
+    l2, own_l2 = up(2.0 * one + root, FEW_ROUNDINGS), up(one + root, FEW_ROUNDINGS)
+    l1, own_l1 = up(root * l2, FEW_ROUNDINGS), up(root * own_l2, FEW_ROUNDINGS)
     return Wish(
         "gradients",
         share,
-        Sensitivity(l2=l2, dimension=columns, neighbours="replace"),
-        Sensitivity(l1=l1, l2=l2, dimension=columns, neighbours="replace"),
+        relation.bound(replaced={"l2": l2}, alone={"l2": own_l2}, dimension=columns),
+        relation.bound(replaced={"l1": l1, "l2": l2}, alone={"l1": own_l1, "l2": own_l2}, dimension=columns),
         columns,
         setting.passes,
     )
@@ -151,8 +154,9 @@ def response(setting: Setting, objective: Objective) -> float:
 
 
 def _shifted(value: int, shift: int) -> int:
-    """floor(value / 2^shift)."""
-    return value >> shift if shift >= 0 else value << -shift
+    """floor(value / 2^shift), moved to -2^61 or 2^61 if it is beyond; that never increases a distance."""
+    made = value >> shift if shift >= 0 else value << -shift
+    return min(max(made, -(1 << 61)), 1 << 61)
 
 
 def _quadratic_start(found: Products, shape: Geometry, objective: Objective, penalty: Penalty) -> Array:

@@ -277,8 +277,10 @@ def _fit(receipt: Receipt) -> Case:
     rows = [("model", f"{receipt.kind} of {receipt['model']}")]
     rows += [(name, str(receipt[name])) for name in names if name in receipt]
     rows += [("ledger", charged(receipt)), ("made", _made(receipt))]
+    people = receipt.guarantee.neighbours == "add-remove"
+    who = f" (at most {receipt['rows_per_unit']} row(s) of each)" if people else " (one row)"
     notes = [
-        caution.compared("replace"),
+        caution.compared(receipt.guarantee.neighbours),
         *(f"Public: {text}." for text in receipt.get("public", [])),
         "Bounds: rows are clipped to the declared ranges, and their gradients or products to the stated norm, as whole "
         "numbers.",
@@ -286,8 +288,9 @@ def _fit(receipt: Receipt) -> Case:
     ]
     if chain:
         entries = ", ".join(map(str, chain))
-        notes.append(f"The guarantee is for this fit together with the fits it started from, ledger entries {entries}.")
+        earlier = "the number of rows that it uses" if receipt.get("row_count") else "the fits it started from"
+        notes.append(f"The guarantee is for this fit together with {earlier}, ledger entries {entries}.")
     if "sharp_edge" in receipt:
         notes.append(f"Warning: {receipt['sharp_edge']}.")
     title, data = f"{receipt.kind} of {receipt['model']}", "the training rows; not named in the receipt"
-    return Case(receipt, title, data, " (one row)", rows, notes, "the fitted model", chain)
+    return Case(receipt, title, data, who, rows, notes, "the fitted model", chain)

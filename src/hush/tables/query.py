@@ -43,6 +43,7 @@ from hush.tables.private_bounds import magnitude_histograms, stand_in
 from hush.tables.quantise import Limits
 from hush.tables.query_checks import as_expression, check_aggregate, check_columns, check_names, one_aggregate
 from hush.tables.query_plan import QueryPlan
+from hush.tables.row_blocks import WithRowBlocks
 from hush.tables.source import open_source
 from hush.tables.top_query import WithTop
 from hush.tables.total import total_step
@@ -95,7 +96,7 @@ def table(
 
 
 @dataclass(frozen=True, repr=False)
-class Table(WithBlocks, TableDescription, WorkloadCalls):
+class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
     """A table of people's rows. `t["column"]` is an Ibis column to build expressions from."""
 
     def __getitem__(self, name: str) -> Any:

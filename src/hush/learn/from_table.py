@@ -1,0 +1,112 @@
+"""A fit on a table of `hush.tables`: the rows are read in blocks, and the neighbours are people.
+
+A table is any object with the method `row_blocks`, so this module does not import `hush.tables`. The number of rows is
+not public, because one person more or less changes it. So it is released with noise first, unless it is declared. Then
+the plan, the penalty and all means use that number. All sums are exact sums over the rows that the table keeps, and a
+person adds at most `rows_per_unit` rows to them. No check here reads a value of a row: rows that cannot be used are
+left out by the table, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hush.errors import InvalidParameter, Unsupported, whole
+from hush.learn.block_rows import TableRows, must_be_streamed
+from hush.learn.progress import known_passes, reporter
+from hush.learn.relation import Relation
+from hush.learn.row_count import LEAST_ROWS, RowCount
+from hush.learn.training import Plan, Request, pay, plan, train
+from hush.ledger.payment import must_be_secure
+from hush.ledger.refusal import must_be_ledger
+
+if TYPE_CHECKING:
+    from hush.learn.model import LinearModel
+
+__all__ = ["fit_table", "is_table"]
+
+_GUESS = 1_000_000  # rows: the options are checked with this number before the number of rows is released
+
+
+def is_table(thing: Any) -> bool:
+    """Is it a table that `hush.tables.table` has opened?"""
+    return callable(getattr(thing, "row_blocks", None))
+
+
+def fit_table(
+    model: LinearModel,
+    table: Any,
+    target: Any,
+    weight: Any,
+    features: Sequence[str] | None,
+    rows_per_unit: int | None,
+    n_rows: int | None,
+) -> Any:
+    """Fit a model on the rows of a table; see `LinearModel.fit`."""
+    ledger = model.ledger
+    must_be_ledger(ledger)
+    must_be_secure(model.entropy)
+    names = _names(model, features)
+    if model.warm_start:
+        raise Unsupported("warm_start=True is for arrays, and X is a table; write warm_start=False.")
+    if not isinstance(target, str):
+        raise InvalidParameter("y must name the column of the target if X is a table; write fit(table, 'smoker').")
+    classes = model._classes_of_table()
+    rows = table.row_blocks(names, target, classes=classes, weight=weight, rows_per_unit=rows_per_unit)
+    model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
+    given = None if n_rows is None else whole("n_rows", n_rows, LEAST_ROWS, "write n_rows=100_000")
+    largest = model.checked_max_weight if weight is not None else 1.0
+    request = _request(model, rows, largest, given or _GUESS)
+    must_be_streamed(plan(request, given or _GUESS), "a table")  # raises if an option is wrong
+    rows.must_be_allowed(request.epsilon, request.delta, ledger)
+    rows.must_lie_within(
+        dict(zip(names, np.stack([request.span.low, request.span.high], axis=1).tolist(), strict=True))
+    )
+    where = {"source": rows.fingerprint, "block": rows.ledger_block(ledger)}
+    made, started_from = _planned(model, rows, request, given, where)
+    source = TableRows(rows, made.rows, len(names), None if weight is None else largest)
+    with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
+        payment = pay(made, ledger, f"fit of {type(model).__name__}", **where)
+        fit = train(made, source, after_pass=after_pass, payment=payment, entropy=model.entropy)
+    model._write(fit, None if payment is None else payment.entry, started_from, ledger)
+    model._write_classes(classes)
+    return model
+
+
+def _names(model: LinearModel, features: Sequence[str] | None) -> list[str]:
+    """The names of the features: as given, or the names in `bounds`."""
+    if features is None and isinstance(model.bounds, dict):
+        return list(model.bounds)
+    if features is None or isinstance(features, str) or not len(features):
+        raise InvalidParameter(
+            "a fit on a table needs the names of its features; write bounds={'age': (18, 100), ...}, or "
+            "features=['age', ...]."
+        )
+    return list(features)
+
+
+def _request(model: LinearModel, rows: Any, largest: float, count: int) -> Request:
+    """The request of a fit on so many rows, with weights of at most `largest`."""
+    relation = Relation("add-remove", rows.rows_per_unit)
+    return replace(model._request_for(count), relation=relation, max_weight=largest)
+
+
+def _planned(
+    model: LinearModel, rows: Any, request: Request, given: int | None, where: dict[str, str]
+) -> tuple[Plan, list[int]]:
+    """The plan with the number of rows, which is released if it is not given; and the ledger entry of that release."""
+    if given is not None:
+        return plan(request, given), []
+    if not request.private:
+        count, counted, entry = max(rows.count(), LEAST_ROWS), None, None
+    else:
+        counted = RowCount.planned(request.epsilon, request.relation)
+        label = f"number of rows for a fit of {type(model).__name__}"
+        count, entry = counted.release(rows.count(), model.ledger, model.entropy, label=label, **where)
+    return plan(_request(model, rows, request.max_weight, count), count, counted), [] if entry is None else [
+        entry.number
+    ]

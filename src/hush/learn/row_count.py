@@ -1,0 +1,63 @@
+"""The number of rows of a fit whose neighbours have different numbers of rows: one noisy integer, released first.
+
+All later steps use the noisy number: the defaults, the penalty, and the division of sums. It is released with a small
+share of epsilon, and what is left is the budget of the fit. The two add up (basic composition, which also holds if the
+second release depends on the first).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hush.calibration.ranking import calibrate
+from hush.learn.paid import Paid
+from hush.learn.relation import Relation
+from hush.ledger import Ledger
+from hush.ledger.entry import Entry
+from hush.ledger.payment import pay
+from hush.numerics.rounding import CLOSED_FORM, down
+from hush.privacy.charge import Budget
+from hush.privacy.sensitivity import Sensitivity
+from hush.sampling.entropy import Entropy
+from hush.sampling.mechanism import Mechanism
+
+__all__ = ["LEAST_ROWS", "SHARE", "RowCount"]
+
+#: The share of epsilon that the number of rows uses.
+SHARE = 0.03
+LEAST_ROWS = 2  # smaller noisy numbers are raised to this
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """The plan of a noisy number of rows.
+
+    >>> made = RowCount.planned(1.0, Relation("add-remove", 2))
+    >>> made.epsilon, made.epsilon + made.left <= 1.0
+    (0.03, True)
+    """
+
+    mechanism: Mechanism
+    epsilon: float
+    left: float
+
+    @classmethod
+    def planned(cls, epsilon: float, relation: Relation) -> RowCount:
+        """Discrete Laplace noise for an integer that moves by the rows of one person."""
+        own = SHARE * epsilon
+        bound = Sensitivity(linf=float(relation.rows), l0=1, neighbours=relation.neighbours)
+        made = calibrate(own, 0.0, bound, family="laplace", step=1.0)
+        return cls(Mechanism.of(made, integers=True), own, down(epsilon - own, CLOSED_FORM))
+
+    def release(
+        self, exact: int, ledger: Ledger | None, entropy: Entropy | None, **where: str
+    ) -> tuple[int, Entry | None]:
+        """Pay, then add noise. `where` has the label, the source and the block for the ledger, whose entry is returned
+        too.
+        """
+        self.mechanism.prepare()
+        payment = pay(ledger, [self.mechanism.charge], budget=Budget(self.epsilon, 0.0), **where)  # type: ignore[arg-type]
+        noisy = Paid(payment, entropy).release(self.mechanism, np.array([exact], dtype=np.int64), "number of rows")
+        return max(int(noisy[0]), LEAST_ROWS), payment.entry
