@@ -133,8 +133,8 @@ def test_much_budget_comes_near(name, solver):
     exact = theirs(**their_settings).fit(X, target_of(name))
     scale = np.abs(exact.coef_).max()
     assert model.guarantee_.holds
-    # Noise of 200 passes: 0.010 +- 0.004 at most; whitened gradients: 0.005 +- 0.001. Products of rows longer than the radius count less, whatever the
-    # budget: 0.055 at most.
+    # Noise of 200 passes: 0.010 +- 0.004 at most; whitened gradients: 0.005 +- 0.001. Products of rows longer than the
+    # radius count less, whatever the budget: 0.055 at most.
     near = 0.1 if solver == "statistics" else 0.05
     np.testing.assert_allclose(model.coef_ / scale, exact.coef_ / scale, atol=near, rtol=0.0)
     poor = ours(**(OPEN | {"epsilon": 0.1}), **settings, solver=solver, passes=passes[1], family="gaussian").fit(
