@@ -126,15 +126,15 @@ def test_much_budget_comes_near(name, solver):
     if (name, solver) == ("LogisticRegression", "statistics"):
         pytest.skip("an expansion of the loss")
     ours, settings, theirs, their_settings = PAIRS[name]
-    passes = (None, None) if solver == "statistics" else (200, 20)
+    passes = (None, None) if solver in ("statistics", "whitened") else (200, 20)  # many passes only add noise
     model = ours(**(OPEN | {"epsilon": 1e6}), **settings, solver=solver, passes=passes[0], family="gaussian").fit(
         X, target_of(name)
     )
     exact = theirs(**their_settings).fit(X, target_of(name))
     scale = np.abs(exact.coef_).max()
     assert model.guarantee_.holds
-    # Noise of 200 passes: 0.010 +- 0.004 at most. Products of rows longer than the radius count less, whatever the
-    # budget: 0.055 at most.
+    # Noise of 200 passes: 0.010 +- 0.004 at most; whitened gradients: 0.005 +- 0.001. Products of rows longer than the
+    # radius count less, whatever the budget: 0.055 at most.
     near = 0.1 if solver == "statistics" else 0.05
     np.testing.assert_allclose(model.coef_ / scale, exact.coef_ / scale, atol=near, rtol=0.0)
     poor = ours(**(OPEN | {"epsilon": 0.1}), **settings, solver=solver, passes=passes[1], family="gaussian").fit(
