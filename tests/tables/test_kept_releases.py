@@ -100,7 +100,7 @@ def test_after_a_crash_the_next_release_is_the_one_without_an_answer() -> None:
 def test_after_a_crash_other_options_are_refused_in_one_sentence() -> None:
     ledger = hush.Ledger(None, epsilon=1.0, delta=1e-6)
     crashed(ledger, monthly())
-    with pytest.raises(hush.InvalidParameter, match="release 1 of 12 was charged on .* with other noise") as refused:
+    with pytest.raises(hush.InvalidParameter, match=r"release 1 of 12 was charged on .* with other noise") as refused:
         monthly(family="laplace").answer(ledger=ledger, release=1)
     assert "ask with the options of that call" in str(refused.value) and len(ledger.entries) == 1
     assert len(monthly().answer(ledger=ledger, release=1)) == 2

@@ -110,7 +110,10 @@ class WithSeries:
 
 def _planned_within(account: Account, query: Any, times: int, options: Mapping[str, Any]) -> Any:
     """The plan of `times` releases of a query that uses what an account leaves."""
+    from hush.ledger.listed import must_have_no_list
+
     cap, many = account.cap, whole("times", times, 1, "write ledger.plan(query, times=12)")
+    must_have_no_list(cap)
 
     def fitting(epsilon: float, given: Mapping[str, Any]) -> Any:
         try:
