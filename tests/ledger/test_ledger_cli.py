@@ -136,7 +136,7 @@ def test_errors_are_one_sentence(capsys: pytest.CaptureFixture[str], path: str) 
         capsys, "new", other, "--epsilon", "1", "--delta", "1e-6", "--mode", "x"
     )
     assert "epsilon must be" in refused(capsys, "new", other, "--epsilon", "-1", "--delta", "1e-6")
-    assert 'only a ledger with mode="adaptive"' in refused(
+    assert "only a ledger with --mode adaptive" in refused(
         capsys, "new", other, "--epsilon", "1", "--delta", "0", "--order", "3"
     )
     assert "see `hush ledger --help`" in refused(capsys)

@@ -162,3 +162,55 @@ def test_the_command_line_makes_a_list_of_plans(tmp_path: Path, capsys: pytest.C
     assert "2 listed releases, each once, in any order; left: 1" in capsys.readouterr().out
     assert main(["ledger", "show", str(place), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["cap"]["releases"]) == 2
+
+
+def test_plans_of_every_kind_are_listed() -> None:
+    """Of tables, the largest groups, contingency tables, streams and calibrate; each is then accepted once."""
+    rows = tables.table(pa.table({"id": [1, 2, 3], "w": ["a", "b", "a"]}), unit="id")
+    top = rows.group_by("w", keys=["a", "b"]).top(1).plan(0.5, 0.0, family="gumbel")
+    cells = rows.marginals(["w"], order=1, keys={"w": ["a", "b"]}).plan(0.5, 0.0)
+    counts, one = hush.stream(horizon=3).plan(0.5, 0.0), hush.calibrate(0.5, 0.0, family="laplace")
+    ledger = Ledger(None, epsilon=2.5, delta=1e-6, releases=[top, cells, counts, one])
+    assert len(ledger.cap.releases or ()) == 4
+    top.answer(ledger=ledger)
+    cells.answer(ledger=ledger)
+    hush.release(3.0, one, ledger=ledger)
+    with pytest.raises(BudgetExceeded, match="was made before"):
+        top.answer(ledger=ledger)
+    assert len(ledger.entries) == 3
+    ledger.verify()
+
+
+def test_a_ledger_with_a_list_makes_no_new_plans() -> None:
+    plan = query().plan(0.5, 1e-6, family="gaussian")
+    ledger = Ledger(None, epsilon=1.0, delta=1e-6, releases=[plan])
+    for ask in (lambda: ledger.plan(query(), times=3), lambda: hush.plan_all([query()], ledger)):
+        with pytest.raises(hush.InvalidParameter, match="accepts only these"):
+            ask()
+    private = tables.table(pa.table({"id": [1], "w": ["a"]}), unit="id").group_by(
+        "w", keys=["a", "b"], groups_per_unit="private"
+    )
+    with pytest.raises(hush.InvalidParameter, match="cannot be listed in advance"):
+        Ledger(None, epsilon=1.0, delta=1e-6, releases=[private.aggregate(n=tables.count_units()).plan(0.5, 1e-6)])
+
+
+def test_a_list_of_one_release_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Contingency tables and the largest groups too; a data file in the place of a plan is never to be overwritten."""
+    file, place = tmp_path / "a.parquet", tmp_path / "a.ledger"
+    pyarrow.parquet.write_table(pa.table({"id": [1, 2, 3], "w": ["a", "b", "a"]}), file)
+    new = ["ledger", "new", str(place), "--epsilon", "1", "--delta", "1e-6", "--releases"]
+    assert main([*new, str(file)]) == 2
+    assert "--plan --json > plan.json" in capsys.readouterr().err
+    budget = ["--epsilon", "0.5", "--pure", "--plan", "--json"]
+    words = {
+        "cells": ["marginals", str(file), "--unit", "id", "--columns", "w", "--keys", "a,b", *budget],
+        "top": ["answer", str(file), "--unit", "id", "--by", "w", "--keys", "a,b", "--top", "1", *budget],
+    }
+    for name, asked in words.items():
+        assert main(asked) == 0
+        (tmp_path / name).write_text(capsys.readouterr().out)
+    assert main([*new, str(tmp_path / "cells")]) == 0
+    assert main(["ledger", "show", str(place)]) == 0
+    assert "rule   1 listed release, each once, in any order; left: 1" in capsys.readouterr().out
+    place.unlink()
+    assert main([*new, str(tmp_path / "cells"), "--releases", str(tmp_path / "top")]) == 0

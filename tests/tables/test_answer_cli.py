@@ -143,7 +143,7 @@ BAD = [
         "patient_id",
         "twice|duplicate|more than once",
     ),
-    (["--count", "--by", "ward", "--groups-per-unit", "0", "--keys", "a"], "--unit", "patient_id", "groups_per_unit"),
+    (["--count", "--by", "ward", "--groups-per-unit", "0", "--keys", "a"], "--unit", "patient_id", "--groups-per-unit"),
     (
         ["--count", "--by", "ward", "--groups-per-unit", "2", "--keys", "private"],
         "--unit",

@@ -59,6 +59,22 @@ def test_every_size_is_covered_among_shown_groups(groups: int, family: str | Non
     assert worst < 0.5  # the interval of the noise alone misses most small groups that are shown
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (1.0, 0.01), (1.0, 0.4), (3.0, 0.1)])
+def test_lopsided_noise_covers_every_size_however_rarely_it_is_shown(epsilon: float, delta: float) -> None:
+    """Exactly, in whole numbers: also a group of one person, which is shown with probability delta. The median of this
+    noise is not 0, and a number far above the threshold may be that of a group that is mostly hidden.
+    """
+    spent = spending(Reach(1, (PEOPLE,)), epsilon, delta, units="n", family="optimal_rule")
+    ends, noise, step = ends_of_shown(spent, 0.95), spent.mechanisms["n"].joint, spent.mechanisms["n"].step
+    assert isinstance(noise, hush.OptimalRule) and ends is not None
+    for n in range(1, int(spent.threshold) + 3 * int(ends.far) + 5):
+        noisy = n + noise.values * step
+        low, high = ends({"n": noisy})
+        rows = list(zip(noise.weights, noisy >= spent.threshold, (low <= n) & (n <= high), strict=True))
+        shown = sum(weight for weight, seen, _ in rows if seen)
+        assert 100 * sum(weight for weight, seen, held in rows if seen and held) >= 95 * shown > 0
+
+
 def test_intervals_far_above_the_threshold_are_those_of_the_noise() -> None:
     for groups, family in CASES:
         spent = spent_for(groups, family)

@@ -7,10 +7,11 @@ from typing import Any
 from hush.calibration.request import LOSSES, CalibrationRequest
 from hush.calibration.units import checked_weights
 from hush.errors import IncompleteCall, InvalidParameter, budgets, deltas, one_of, positive, whole
+from hush.noise.catalogue import ranked, ranked_joint
 from hush.privacy.budget import Budget, one_budget
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["demand_of", "must_have_pair", "no_effect", "other_budget"]
+__all__ = ["demand_of", "family_names", "must_have_pair", "no_effect", "other_budget"]
 
 
 def demand_of(
@@ -62,3 +63,8 @@ def no_effect(demand: CalibrationRequest) -> str:
     if not all(float(shift).is_integer() for shift, _ in demand.bound.shifts):
         return "values='integer' had no effect, because the sensitivity is not a whole number"
     return ""
+
+
+def family_names(*, lattice: bool = False) -> tuple[str, ...]:
+    """The names that `family` takes, with noise on a lattice or without."""
+    return (*(row.name for row in (*ranked(lattice=lattice), *ranked_joint())), "optimal", "independent")

@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from hush.calibration.arguments import demand_of, must_have_pair, no_effect, other_budget
+from hush.calibration.arguments import demand_of, family_names, must_have_pair, no_effect, other_budget
 from hush.calibration.concentrated import for_one_release, plan_for
+from hush.calibration.extreme import extreme_budgets
 from hush.calibration.fewer_facts import fewer_facts, least_possible
 from hush.calibration.kept import kept_or_found
 from hush.calibration.on_samples import choices_on_samples, must_fit_samples
@@ -113,7 +114,8 @@ def calibrate(
     if share is not None:
         remark = f"each release is on its own Poisson sample of rate {share:g}"
     whole_numbers = values == "integer" and not remark
-    choices = kept_or_found(demand, family, values, lambda: _choices(demand, family, whole_numbers=whole_numbers))
+    with extreme_budgets(demand.epsilon, demand.delta, lattice=False):
+        choices = kept_or_found(demand, family, values, lambda: _choices(demand, family, whole_numbers=whole_numbers))
     present = _ranked([c for c in choices if c.noise is not None])
     if not present:
         reasons = "; ".join(f"{c.family}: {c.reason}" for c in choices)
@@ -137,8 +139,7 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
         return choices_on_samples(demand, family, _calibrated)
     rows, joint = ranked(lattice=demand.step is not None), _joint_rows(demand, family)
     if family not in (None, _INDEPENDENT):
-        known = (*(row.name for row in (*rows, *ranked_joint())), "optimal", _INDEPENDENT)
-        one_of("family", family, known)
+        one_of("family", family, family_names(lattice=demand.step is not None))
         rows = tuple(row for row in rows if row.name == family)
     together = _joint_choices(demand, joint, whole_numbers=whole_numbers)
     if demand.weights:  # what is best for equal weights is compared too

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import hush
+from hush.cli.option_words import in_options
 from hush.errors import HushError, nearest
 
 __all__ = ["main", "parser"]
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         entries = _entries(options)
         return int(options.action(options) or 0)
     except HushError as failure:
-        print(f"hush: {failure}", file=sys.stderr)
+        print(f"hush: {in_options(str(failure), options)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         charged = ", ".join(_ledgers(options)) if _entries(options) > entries else ""

@@ -19,7 +19,7 @@ from hush.errors import HushError, InvalidParameter
 from hush.ledger import Ledger
 from hush.releasing.progress import working
 
-__all__ = ["add_intervals", "add_keys_for", "add_out", "register", "warn_of_delta", "written"]
+__all__ = ["add_intervals", "add_keys_for", "add_out", "add_series", "register", "warn_of_delta", "written"]
 
 _EXAMPLES = """examples:
   hush sample visits --out visits.parquet
@@ -67,6 +67,20 @@ def add_keys_for(budget: Any) -> None:
     """Add the option that says what noise and threshold of private keys are chosen for."""
     text = "with private keys: the least group that is shown (default), the least variance, or the least threshold"
     budget.add_argument("--keys-for", choices=("shown", "variance", "threshold"), default="shown", help=text)
+
+
+def add_series(budget: Any) -> None:
+    """Add the options of several releases that are planned together."""
+    several = (
+        "the budget is for N releases of this question, such as one for each month; each is charged when it is made"
+    )
+    budget.add_argument("--times", type=int, default=1, metavar="N", help=several)
+    which = (
+        "with --times: the number of this release (default: the next); one that was made is shown again, for nothing"
+    )
+    budget.add_argument("--release", type=int, metavar="K", help=which)
+    named = "with --times: a name for the releases, so that --where may differ between them"
+    budget.add_argument("--series", metavar="NAME", help=named)
 
 
 def _answer(options: argparse.Namespace) -> None:
@@ -177,16 +191,7 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
     budget.add_argument("--ledger", metavar="FILE", help="charge this ledger (see `hush ledger new`)")
     budget.add_argument("--label", default="", metavar="TEXT", help="the label of the ledger's entry")
     budget.add_argument("--account", default="", metavar="NAME", help="the sub-account of the ledger to charge")
-    several = (
-        "the budget is for N releases of this question, such as one for each month; each is charged when it is made"
-    )
-    budget.add_argument("--times", type=int, default=1, metavar="N", help=several)
-    which = (
-        "with --times: the number of this release (default: the next); one that was made is shown again, for nothing"
-    )
-    budget.add_argument("--release", type=int, metavar="K", help=which)
-    named = "with --times: a name for the releases, so that --where may differ between them"
-    budget.add_argument("--series", metavar="NAME", help=named)
+    add_series(budget)
     budget.add_argument(
         "--limits-share",
         type=number,

@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from hush.cli.ledger import listed_in_json
 from hush.cli.query_options import query_of
 from hush.cli.text import delta_of, number
 from hush.cli.top_options import of_largest, planned_top, top_facts
@@ -67,15 +68,6 @@ def show_plan(options: argparse.Namespace, plan: Any) -> None:
     rows = 1000 if options.rows is None else options.rows
     if options.json:
         about = top_facts(plan) if of_largest(plan) else {"errors": plan.errors(rows), "what_if": plan.what_if()}
-        listed = {} if of_largest(plan) else _listed(plan)
-        print(json.dumps(about | {"why": plan.why} | listed, indent=2))
+        print(json.dumps(about | {"why": plan.why} | listed_in_json(plan), indent=2))
     else:
         print(plan.described(rows=rows))
-
-
-def _listed(plan: Any) -> dict[str, Any]:
-    """The charges of each release of a plan, for `hush ledger new --releases`. Where limits are chosen privately they
-    are not known yet.
-    """
-    entries = plan.entries() if hasattr(plan, "entries") else None
-    return {} if entries is None else {"releases": [[part.to_plain() for part in e.charges] for e in entries]}

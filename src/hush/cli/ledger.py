@@ -12,10 +12,11 @@ from hush.cli.text import Command, emit, number, subcommands, table
 from hush.errors import InvalidParameter
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
+from hush.ledger.listed import listed_releases
 from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Charge
 
-__all__ = ["opened", "register"]
+__all__ = ["listed_in_json", "opened", "register"]
 
 _BAR = 40  # characters of the bar
 _LAST = 10  # entries that are shown without --all
@@ -65,13 +66,17 @@ def _new(options: argparse.Namespace) -> None:
         raise InvalidParameter(
             f"{options.file} already exists; show it with `hush ledger show {options.file}`, or choose another name."
         )
-    if options.delta is None and options.rho is None and options.mu is None:
-        needed = "--epsilon needs --delta (for example 1e-6, or 0 for pure mechanisms)"
-        raise InvalidParameter(f"{needed}; or give --rho or --mu.")
+    if options.pure and options.delta:
+        raise InvalidParameter("--pure means delta = 0; leave --delta out.")
+    delta = 0.0 if options.pure else options.delta
+    if delta is None and options.rho is None and options.mu is None:
+        raise InvalidParameter(
+            "--epsilon needs --delta (for example 1e-6), or --pure for delta = 0; or give --rho or --mu."
+        )
     with Ledger(
         options.file,
         epsilon=options.epsilon,
-        delta=options.delta,
+        delta=delta,
         rho=options.rho,
         mu=options.mu,
         mode=options.mode,
@@ -83,11 +88,12 @@ def _new(options: argparse.Namespace) -> None:
     ) as ledger:
         text = f"{options.file}: a new ledger, {ledger.cap}"
         text += f", order {ledger.cap.order:g}" if options.order is not None else ""
+        text += f", for each value of {printable(options.blocks)}" if options.blocks else ""
         emit(options, {"file": options.file, "cap": ledger.cap.to_plain()}, text)
 
 
 def _releases(files: list[str]) -> list[Any] | None:
-    """The releases of plans that `hush answer --plan --json` printed, one file for each plan."""
+    """The releases of plans that a command printed with --plan --json, one file for each plan."""
     found: list[Any] = []
     for file in files:
         try:
@@ -95,9 +101,20 @@ def _releases(files: list[str]) -> list[Any] | None:
             found += [tuple(Charge.from_plain(part) for part in release) for release in listed]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as failure:
             raise InvalidParameter(
-                f"--releases {file} is not a plan; write one with `hush answer ... --plan --json > {file}`."
+                f"--releases {file} is not a plan; write one with `hush answer ... --plan --json > plan.json`."
             ) from failure
     return found if files else None
+
+
+def listed_in_json(plan: Any) -> dict[str, Any]:
+    """The charges of each release of a plan, as `hush ledger new --releases` reads them. Where limits are chosen
+    privately they are not known yet.
+    """
+    try:
+        found = listed_releases([plan])
+    except InvalidParameter:
+        return {}
+    return {"releases": [[part.to_plain() for part in release] for release in found or ()]}
 
 
 def _accounts(texts: list[str]) -> dict[str, tuple[float, float]] | None:
@@ -128,6 +145,7 @@ def _show(options: argparse.Namespace) -> None:
             "left": {"epsilon": left.epsilon, "delta": left.delta},
             "share": ledger.share,
             "accounts": {name: {"spent": a.spent.epsilon, "share": a.share} for name, a in ledger.accounts.items()},
+            "blocks": {name: {"spent": a.spent.epsilon, "share": a.share} for name, a in ledger.view().blocks.items()},
             "entries": [_row(entry) for entry in ledger.entries],
         }
         text = "\n".join([*_state(options.file, ledger), *_last(ledger.entries, every=options.all)])
@@ -148,15 +166,30 @@ def _state(file: str, ledger: Ledger) -> list[str]:
             f"rule   Renyi filter of order {cap.order:g}; the conversion to epsilon and delta costs {price:.6g}, once"
         )
     elif cap.releases is not None:
-        number = len(cap.releases) - len(ledger.entries)
-        lines.append(f"rule   {len(cap.releases)} listed releases, each once, in any order; left: {number}")
+        count, number = len(cap.releases), len(cap.releases) - len(ledger.entries)
+        lines.append(f"rule   {count} listed release{'s' * (count > 1)}, each once, in any order; left: {number}")
     if ledger.mode == "adaptive" and ledger.entries and cap.delta:
         words = "what is spent is for these releases fixed in advance; the guarantee is the whole budget"
         lines.append(f"note   {words}, because they may depend on answers")
+    lines += _blocks(ledger)
     for name, account in ledger.accounts.items():
         used = f"epsilon {rounded_up(account.spent.epsilon)} of {account.cap.epsilon:g} at delta {account.cap.delta:g}"
         lines.append(f"account {printable(name)}: spent {used}, {100.0 * account.share:.1f} %")
     return [*lines, _bar(ledger.share)]
+
+
+def _blocks(ledger: Ledger) -> list[str]:
+    """What is spent of each block of time. `spent` and `left` of such a ledger are those of its fullest block."""
+    if ledger.cap.blocks is None:
+        return []
+    blocks = ledger.view().blocks
+    column = printable(ledger.cap.blocks)
+    lines = [f"rule   the budget is for each value of {column}; spent and left are those of the fullest one"]
+    for name, account in list(blocks.items())[-_LAST:]:
+        used = f"epsilon {rounded_up(account.spent.epsilon)}, {100.0 * account.share:.1f} %"
+        lines.append(f"block  {column} {printable(name)}: spent {used}")
+    more = len(blocks) - _LAST
+    return [*lines, f"       ({more} earlier blocks; --json shows them)"] if more > 0 else lines
 
 
 def _last(entries: tuple[Entry, ...], *, every: bool) -> list[str]:
@@ -229,6 +262,7 @@ def register(command: Command) -> None:
     new = sub("new", _new, "make a ledger")
     new.add_argument("--epsilon", type=number, metavar="E", help="the total epsilon that may be spent")
     new.add_argument("--delta", type=number, metavar="D", help="the total delta; 0 for pure mechanisms only")
+    new.add_argument("--pure", action="store_true", help="delta = 0")
     new.add_argument("--rho", type=number, metavar="R", help="the total rho (zCDP), in place of epsilon")
     new.add_argument("--mu", type=number, metavar="M", help="the total mu (GDP), in place of epsilon")
     mode = "adaptive (default, always valid) or nonadaptive; see docs/sharp_edges.md"

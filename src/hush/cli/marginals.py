@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from hush.cli.answer import warn_of_delta
-from hush.cli.ledger import opened
+from hush.cli.ledger import listed_in_json, opened
 from hush.cli.policy_options import opened_table
 from hush.cli.query_options import add_rows, add_table
 from hush.cli.row_options import keys_of, rows_of
 from hush.cli.text import Command, add_budget, delta_of, listed, number, table
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, must_be_level
 from hush.releasing.progress import working
 
 __all__ = ["register"]
@@ -40,7 +40,7 @@ def _asked(options: argparse.Namespace) -> Any:
     found = rows_of(options, opened_table(options))
     names = listed(options.columns, "columns")
     options.keys = [f"{names[0]}={text}" if len(names) == 1 and "=" not in text else text for text in options.keys]
-    keys = keys_of(options, found, names)
+    keys = keys_of(options, found, names, "--columns")
     if keys == "private":
         raise InvalidParameter("--keys must list the values of each column; private keys have no contingency tables.")
     given = {names[0]: keys} if isinstance(keys, list) else keys
@@ -67,6 +67,7 @@ def _check(options: argparse.Namespace) -> None:
         raise InvalidParameter("--synthesise writes rows to a file; add --out rows.csv or --out rows.parquet.")
     if options.out and Path(options.out).suffix not in _ENDINGS:
         raise InvalidParameter(f"--out must end in {', '.join(_ENDINGS)}, got {options.out!r}.")
+    must_be_level(options.level)
     if options.out:
         must_be_writable(options.out, role="--out")
 
@@ -78,7 +79,7 @@ def _marginals(options: argparse.Namespace) -> None:
         plan = _asked(options).plan(options.epsilon, delta)
     warn_of_delta(delta)
     if options.plan:
-        found = {"rmse": plan.rmse, "noise": repr(plan.noise), "why": plan.why}
+        found = {"rmse": plan.rmse, "noise": repr(plan.noise), "why": plan.why} | listed_in_json(plan)
         print(json.dumps(found, indent=2) if options.json else plan)
         return
     ledger = opened(options.ledger) if options.ledger else None

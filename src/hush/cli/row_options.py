@@ -90,21 +90,22 @@ def _named(flag: str, made: Callable[[], Any]) -> Any:
 # -- groups --------------------------------------------------------------------------------------------------
 
 
-def keys_of(options: argparse.Namespace, table: Any, names: list[str]) -> Any:
-    """The keys of --keys: "private", the values of one column, or the values of each column for all combinations."""
+def keys_of(options: argparse.Namespace, table: Any, names: list[str], role: str = "--by") -> Any:
+    """The keys of --keys: "private", the values of one column, or the values of each column for all combinations.
+    `role` is the option that names the columns.
+    """
     from hush.tables.expression import must_have
 
     if not options.keys:
         if options.policy is not None:
             return None
-        raise InvalidParameter(
-            "--by needs --keys: a list of the groups to publish, or private to find them with a part of delta."
-        )
+        private = ", or private to find them with a part of delta" if role == "--by" else ", such as ward=a,b"
+        raise InvalidParameter(f"{role} needs --keys: a list of the groups to publish{private}.")
     if "private" in options.keys:
         if len(options.keys) > 1:
             raise InvalidParameter("--keys private finds all groups privately; leave the other --keys out.")
         return "private"
-    kinds = {name: table[must_have(table.columns, name, "--by")].type() for name in names}
+    kinds = {name: table[must_have(table.columns, name, role)].type() for name in names}
     given = [_named_keys(text, names) for text in options.keys]
     if len(names) == 1 and len(given) == 1:
         return [typed_value(text, kinds[names[0]], "keys") for text in listed(given[0][1], "keys")]

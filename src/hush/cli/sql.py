@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hush.cli.answer import add_intervals, add_keys_for, warn_of_delta, written
+from hush.cli.answer import add_intervals, add_keys_for, add_series, warn_of_delta, written
 from hush.cli.ledger import opened
 from hush.cli.output_options import add_view, must_be_format
 from hush.cli.text import Command, number
@@ -65,9 +65,12 @@ def _sql(options: argparse.Namespace) -> None:
 def _given(options: argparse.Namespace, asked: Any) -> dict[str, Any]:
     """The options of the plan. Several tables at once (ROLLUP, CUBE, GROUPING SETS) have noise of their own."""
     if not asked.several:
-        return {"family": options.family, "limits_share": options.limits_share, "keys_for": options.keys_for}
+        given = {"family": options.family, "limits_share": options.limits_share, "keys_for": options.keys_for}
+        return given | {"times": options.times, "series": options.series}
     if options.family:
         raise InvalidParameter("ROLLUP, CUBE and GROUPING SETS choose their own noise; leave --family out.")
+    if options.times != 1 or options.series is not None:
+        raise InvalidParameter("ROLLUP, CUBE and GROUPING SETS are planned for one release; leave --times out.")
     return {}
 
 
@@ -94,9 +97,8 @@ def _answered(options: argparse.Namespace, plan: Any) -> None:
     ledger = opened(options.ledger) if options.ledger else None
     try:
         with working() as show:
-            made = plan.answer(
-                ledger=ledger, label=options.label, level=options.level, together=options.together, progress=show
-            )
+            given = {"level": options.level, "together": options.together, "release": options.release}
+            made = plan.answer(ledger=ledger, label=options.label, progress=show, **given)
     finally:
         if ledger is not None:
             ledger.close()
@@ -120,6 +122,7 @@ def register(command: Command) -> None:
     budget.add_argument("--ledger", metavar="FILE", help="charge this ledger, where the policy names none")
     label = "the label of the ledger's entry (default: the statement)"
     budget.add_argument("--label", default="", metavar="TEXT", help=label)
+    add_series(budget)
     share = "share of the budget for measuring how much the bounds leave out (default 0.03; 0: off)"
     budget.add_argument("--limits-share", type=number, default=0.03, metavar="S", help=share)
     add_keys_for(budget)

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 import hush
-from hush.cli.ledger import opened
+from hush.cli.ledger import listed_in_json, opened
 from hush.cli.text import Command, add_budget, delta_of, emit, finite, number, subcommands, table
 from hush.errors import InvalidParameter
 
@@ -53,7 +53,7 @@ def _plan_text(plan: StreamPlan) -> str:
 def _new(options: argparse.Namespace) -> None:
     plan = _asked(options)
     if options.plan:
-        emit(options, {"planned": _about(plan)}, f"{_plan_text(plan)}\nnothing was spent")
+        emit(options, {"planned": _about(plan)} | listed_in_json(plan), f"{_plan_text(plan)}\nnothing was spent")
         return
     with opened(options.file) as ledger:
         running = plan.start(

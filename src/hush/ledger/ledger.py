@@ -16,7 +16,7 @@ from hush.ledger.entry import Cap, Entry, as_entry, moment, text_of
 from hush.ledger.notebook import card
 from hush.ledger.payment import Payment
 from hush.ledger.refusal import must_be_source, refusal
-from hush.ledger.series import Turn, keep_answer, kept_answer, made_so_far, planned_within
+from hush.ledger.series import Turn, WithSeries, kept_answer, made_so_far
 from hush.ledger.store import LedgerStore, ledger_path, new_cap
 from hush.ledger.sub_accounts import must_fit, sub_account
 from hush.ledger.view import LedgerView
@@ -31,7 +31,7 @@ __all__ = ["Ledger"]
 MODES = ("adaptive", "nonadaptive")
 
 
-class Ledger:
+class Ledger(WithSeries):
     """A privacy budget and everything spent from it, in an append-only SQLite file (path None: in memory).
 
     Ledger(path, epsilon=, delta=) creates the file, or opens it if it exists with the same budget. Ledger(path) opens
@@ -229,24 +229,7 @@ class Ledger:
             )
         return Payment(entry.charges, entry, "a ledger in memory" if self.path is None else str(self.path))
 
-    # -- series of releases ----------------------------------------------------------------------------------
-
-    def kept_answer(self, series: str, release: int) -> tuple[Entry, bytes] | None:
-        """The entry and the answer of a release of a series, if it was made; None if not."""
-        entry = made_so_far(self.entries, series).get(release)
-        content = None if entry is None else kept_answer(self._store, entry.number)
-        return None if entry is None or content is None else (entry, content)
-
-    def keep_answer(self, number: int, content: bytes) -> bytes:
-        """Keep the answer of an entry, unless one is kept already; returns the one that is kept."""
-        return keep_answer(self._store, number, content)
-
-    def plan(self, query: Any, *, times: int = 1, **options: Any) -> Any:
-        """The plan of `times` releases of a query that uses all that is left; `options` are those of `query.plan`. In
-        a new ledger the whole budget is calibrated for them. Later, the largest epsilon is searched with which all of
-        them fit, with Gaussian noise unless `family` is given.
-        """
-        return planned_within(self._report(), query, times, options)
+    # -- the data, and the end --------------------------------------------------------------------------------
 
     def bind(self, source: str) -> None:
         """Record which data this ledger protects. The first text is final; a different one later raises."""

@@ -12,28 +12,45 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Self
 
+from hush.calibration.plan import Plan
 from hush.errors import BudgetExceeded, InvalidParameter
 from hush.ledger.account import Account, Nonadaptive, Pure
 from hush.ledger.entry import Cap, Entry
 from hush.privacy.charge import Budget, Charge, charges
+from hush.sampling.mechanism import Mechanism
 
-__all__ = ["Listed", "listed_releases", "must_cover_list"]
+__all__ = ["Listed", "listed_releases", "must_cover_list", "must_have_no_list"]
 
 
 def listed_releases(given: Any) -> tuple[tuple[Charge, ...], ...] | None:
-    """The charges of each release of a list; None if there is no list. An item of the list is a plan, which may be of
-    several releases, or what `Ledger.spend` takes: one release.
+    """The charges of each release of a list; None if there is no list. An item of the list is a plan of any kind, which
+    may be of several releases, or what `Ledger.spend` takes: one release.
     """
     if given is None:
         return None
     hint = "write releases=[first_plan, second_plan], or [(hush.Laplace(2.0), 1.0), ...]"
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
         raise InvalidParameter(f"releases must be a list of plans or charges, which is not empty; {hint}.")
-    found: list[tuple[Charge, ...]] = []
-    for item in given:
-        entries = getattr(item, "entries", None)
-        found += [entry.charges for entry in entries()] if callable(entries) else [charges(item)]
-    return tuple(found)
+    return tuple(release for item in given for release in _releases_of(item))
+
+
+def _releases_of(item: Any) -> list[tuple[Charge, ...]]:
+    """The charges of each release of a plan. A plan of `calibrate` is for one release of real numbers."""
+    entries, paid = getattr(item, "entries", None), getattr(item, "charges", None)
+    if callable(entries):
+        return [entry.charges for entry in entries()]
+    if isinstance(item, Plan):
+        return [(Mechanism.of(item).charge,)]
+    return [charges(item if paid is None or callable(paid) else list(paid))]
+
+
+def must_have_no_list(cap: Cap) -> None:
+    """Reject new plans for a ledger with a list: it accepts nothing else than what is listed."""
+    if cap.releases is not None:
+        raise InvalidParameter(
+            "a ledger with a list of releases accepts only these; answer the plans that were listed, or make another "
+            "ledger."
+        )
 
 
 def must_cover_list(cap: Cap) -> None:

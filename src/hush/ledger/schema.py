@@ -144,6 +144,13 @@ def answer_of(connection: sqlite3.Connection, number: int) -> tuple[bytes, str] 
     return None if row is None else (bytes(row[0]), str(row[1]))
 
 
+def answered(connection: sqlite3.Connection) -> set[int]:
+    """The numbers of the entries whose answers are kept."""
+    if version_of(connection) == SCHEMA:
+        return set()
+    return {int(row[0]) for row in connection.execute("SELECT number FROM answers").fetchall()}
+
+
 def insert_answer(connection: sqlite3.Connection, number: int, content: bytes, digest: str) -> None:
     """Write the answer of an entry into the open transaction."""
     connection.execute("INSERT INTO answers VALUES (?, ?, ?)", (number, content, digest))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hush.ledger.entry import Entry
     from hush.ledger.store import LedgerStore
 
-__all__ = ["Turn", "keep_answer", "kept_answer", "made_so_far", "next_release", "planned_within"]
+__all__ = ["Turn", "WithSeries", "kept_answer", "made_so_far"]
 
 #: Bytes of the largest answer that a ledger keeps.
 _LARGEST = 1 << 29
@@ -67,21 +67,53 @@ def made_so_far(entries: tuple[Entry, ...], series: str) -> dict[int, Entry]:
     return {entry.turn.release: entry for entry in entries if entry.turn is not None and entry.turn.series == series}
 
 
-def next_release(entries: tuple[Entry, ...], series: str, times: int) -> int:
-    """The number of the first release that was not made; raises if all of them were."""
-    made = made_so_far(entries, series)
-    free = next((number for number in range(1, times + 1) if number not in made), None)
-    if free is None:
-        raise BudgetExceeded(
-            f"all {times} releases of this plan were made, so there is no release {times + 1}; make a new plan for "
-            "more. Nothing was spent."
-        )
-    return free
+class WithSeries:
+    """What a ledger does for releases that were planned together."""
+
+    _store: LedgerStore
+
+    def kept_answer(self, series: str, release: int) -> tuple[Entry, bytes] | None:
+        """The entry and the answer of a release of a series, if it was made; None if not."""
+        entry = made_so_far(self._store.read()[0].entries, series).get(release)
+        content = None if entry is None else kept_answer(self._store, entry.number)
+        return None if entry is None or content is None else (entry, content)
+
+    def keep_answer(self, number: int, content: bytes) -> bytes:
+        """Keep the answer of an entry, unless one is kept already; returns the one that is kept."""
+        return _keep_answer(self._store, number, content)
+
+    def next_release(self, series: str, times: int) -> int:
+        """The number of the first release of a series that has no answer: it was not made, or the process that charged
+        it ended before it kept the answer. Raises if all of them have one.
+        """
+        from hush.ledger import schema
+
+        made = made_so_far(self._store.read()[0].entries, series)
+        with self._store.exclusive(), self._store.file.reading() as connection:
+            answered = schema.answered(connection)
+        done = {release for release, entry in made.items() if entry.number in answered}
+        free = next((number for number in range(1, times + 1) if number not in done), None)
+        if free is None:
+            raise BudgetExceeded(
+                f"all {times} releases of this plan were made, so there is no release {times + 1}; make a new plan for "
+                "more. Nothing was spent."
+            )
+        return free
+
+    def plan(self, query: Any, *, times: int = 1, **options: Any) -> Any:
+        """The plan of `times` releases of a query that uses all that is left; `options` are those of `query.plan`. In
+        a new ledger the whole budget is calibrated for them. Later, the largest epsilon is searched with which all of
+        them fit, with Gaussian noise unless `family` is given.
+        """
+        return _planned_within(self._store.read()[1], query, times, options)
 
 
-def planned_within(account: Account, query: Any, times: int, options: Mapping[str, Any]) -> Any:
+def _planned_within(account: Account, query: Any, times: int, options: Mapping[str, Any]) -> Any:
     """The plan of `times` releases of a query that uses what an account leaves."""
+    from hush.ledger.listed import must_have_no_list
+
     cap, many = account.cap, whole("times", times, 1, "write ledger.plan(query, times=12)")
+    must_have_no_list(cap)
 
     def fitting(epsilon: float, given: Mapping[str, Any]) -> Any:
         try:
@@ -115,7 +147,7 @@ def kept_answer(store: LedgerStore, number: int) -> bytes | None:
     return None if found is None else _checked(store, *found)
 
 
-def keep_answer(store: LedgerStore, number: int, content: bytes) -> bytes:
+def _keep_answer(store: LedgerStore, number: int, content: bytes) -> bytes:
     """Keep the answer of an entry, unless one is kept already; returns the one that is kept."""
     from hush.ledger import schema
 

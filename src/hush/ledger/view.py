@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hush.ledger.account import Account
+from hush.ledger.blocks import Blocks
 from hush.ledger.entry import Cap, Entry
 from hush.privacy.charge import Budget
 
@@ -39,3 +40,9 @@ class LedgerView:
     def share(self) -> float:
         """The share of the budget that was spent, from 0 to 1."""
         return self.account.share
+
+    @property
+    def blocks(self) -> dict[str, Account]:
+        """The accounts of the blocks of time with releases of their own, by name; empty if the ledger has no blocks."""
+        each = self.account.each if isinstance(self.account, Blocks) else {}
+        return {name: account for name, account in each.items() if name}

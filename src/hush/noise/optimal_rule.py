@@ -243,10 +243,10 @@ def _sums(epsilon: float, delta: float) -> tuple[int, ...]:
 
 
 def _floor_of_exponential(epsilon: float) -> int:
-    """The floor of 2^128 e^epsilon."""
+    """A whole number that is at most 2^128 e^epsilon: its floor, or less by one where the ball cannot tell."""
     with precision(1024):
         arb = flint_module().arb
-        return int((arb(epsilon).exp() * arb(2) ** _MORE).floor().unique_fmpz())
+        return int((arb(epsilon).exp() * arb(2) ** _MORE).lower().floor().unique_fmpz())
 
 
 def _tail(law: RuleMarginal) -> Tail:

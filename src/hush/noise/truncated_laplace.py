@@ -156,6 +156,8 @@ def truncated_laplace_noise(request: Request) -> Law:
         raise Unsupported("truncated Laplace noise has no pure epsilon")
     share = request.epsilon / request.count
     edge = -math.expm1(math.log1p(-request.delta) / request.count)
+    if edge == 0.0:
+        raise Unsupported("truncated Laplace noise could not be certified for this budget")
     scale = up(request.shift / share, FEW_ROUNDINGS)
     bound = scale * math.log1p(math.expm1(min(share, 700.0)) / (2.0 * edge))
 

@@ -36,6 +36,8 @@ __all__ = ["SELECTION", "Choices", "least_gumbel"]
 Array = NDArray[np.float64]
 _FINEST, _COARSEST = 32, 8  # cells of the grid in one range
 _CELLS = 3200  # cells of the grid for all choices together
+_LONGEST = 600.0  # the longest step whose exponential is a float
+_LEAST, _LARGEST, _LEAST_DELTA = 1e-9, 1e3, 1e-100  # budgets for which Gumbel noise is calibrated
 _MOST = _CELLS // _COARSEST  # choices in one grid; more are composed one by one
 
 
@@ -58,7 +60,9 @@ class Choices(Mirrored):
         # the curve is convex in e^epsilon and falls: a chord is above it, and so is a point further left
         place = np.minimum(down(np.asarray(epsilon, dtype=np.float64) / step, SPARE), float(values.size - 1))
         left = np.minimum(np.floor(place).astype(np.int64), values.size - 2)
-        share = np.expm1(step * np.clip(place - left, 0.0, 1.0)) / np.expm1(step)
+        # beyond this step the point further left is taken: its share of the chord is 0
+        inside = np.clip(place - left, 0.0, 1.0) if step <= _LONGEST else np.zeros_like(place)
+        share = np.expm1(min(step, _LONGEST) * inside) / math.expm1(min(step, _LONGEST))
         found = up(values[left] + (values[left + 1] - values[left]) * share, CLOSED_FORM)
         upper = np.where(np.asarray(epsilon) >= self.pure_epsilon, 0.0, np.minimum(found, 1.0))
         return Bracket(np.zeros_like(upper), upper)
@@ -151,6 +155,11 @@ def least_gumbel(dimension: int, times: int, epsilon: float, delta: float) -> Gu
     one direction, meet the budget.
     """
     bound = Sensitivity(linf=1.0, dimension=dimension, one_sided=True)
+    if not _LEAST <= epsilon <= _LARGEST or 0.0 < delta < _LEAST_DELTA:
+        raise Unsupported(
+            f"choices by Gumbel noise need an epsilon from {_LEAST:g} to {_LARGEST:g} and a delta that is 0 or at "
+            f"least {_LEAST_DELTA:g}, got epsilon {epsilon:g} and delta {delta:g}."
+        )
     pure = round_up(Fraction(times) / Fraction(epsilon))
     if delta == 0.0:
         return Gumbel(dimension, pure)

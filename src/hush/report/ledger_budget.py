@@ -53,7 +53,11 @@ def remaining(account: Account) -> tuple[Block, ...]:
     left = account.left
     if isinstance(account, Listed):
         number = len(account.open)
-        still = f"{number} of the {len(account.cap.releases or ())} listed releases were not made. Nothing else fits."
+        total = len(account.cap.releases or ())
+        which = (
+            f"{number} of the {total} listed releases" if total > 1 else f"{number or 'None'} of the 1 listed release"
+        )
+        still = f"{which} {'was' if number == 1 else 'were'} not made. Nothing else fits."
         return (Meter(account.share, spent_in_words(account)), Text(still))
     more = f"A further release with a pure epsilon of at most {rounded_down(left.epsilon)} (less 1 %) still fits"
     if left.delta:  # a filter keeps a reserve for failure probabilities; under other rules both use the same budget

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from hush.calibration.extreme import extreme_budgets
 from hush.errors import InvalidParameter, called_like, whole
 from hush.privacy.charge import Budget
 from hush.stream.block_sizes import best_blocks
@@ -76,7 +77,8 @@ class Stream:
     def plan(self, epsilon: float, delta: float) -> StreamPlan:
         """The strategy and the noise of least mean squared error for this budget. Nothing is spent before `start`."""
         budget = Budget.asked(epsilon, delta)
-        best, candidates = compared(self._endless(budget) if self.horizon is None else self._makers(budget))
+        with extreme_budgets(budget.epsilon, budget.delta):
+            best, candidates = compared(self._endless(budget) if self.horizon is None else self._makers(budget))
         return StreamPlan(self, best, budget, candidates)
 
     def _endless(self, budget: Budget) -> list[Maker]:

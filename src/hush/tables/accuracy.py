@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported, positive
 from hush.ledger import Cap, Ledger
 from hush.ledger.account import Account
+from hush.ledger.listed import must_have_no_list
 from hush.ledger.store import empty_account
 from hush.numerics.rounding import decimal_up
 from hush.privacy.budget import Budget
@@ -121,7 +122,9 @@ def plan_all(
 def _account(budget: Any) -> Account:
     """The account of a ledger, or an empty one for a budget, whose noise is fixed in advance."""
     if isinstance(budget, Ledger):
-        return budget.view().account
+        account = budget.view().account
+        must_have_no_list(account.cap)
+        return account
     if not isinstance(budget, Budget):
         raise InvalidParameter(f"budget must be a Budget or a Ledger, got {budget!r}; write hush.Budget(1.0, 1e-6).")
     if budget.rho is not None or budget.mu is not None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, NotCertified
+from hush.errors import NotCertified, NotPaid
 from hush.ledger.account import keeps
 from hush.ledger.payment import Draws, Payment, pay
 from hush.ledger.series import Turn
@@ -37,10 +37,11 @@ from hush.tables.left_out import LeftOut, left_out
 from hush.tables.other_row import measured
 from hush.tables.output import Recipe, answer_table
 from hush.tables.plan_words import question_in_words
-from hush.tables.planned import packed, unpacked
+from hush.tables.planned import Kept, kept_release, must_be_same_noise, packed, unpacked
 from hush.tables.private_bounds import bounds_from
 from hush.tables.publish.basis import Basis
 from hush.tables.query_receipt import bounds_in, plain_bounds, receipt_of
+from hush.tables.question import question_digest
 
 __all__ = ["Request"]
 
@@ -71,12 +72,17 @@ class Request:
         """
         self._prepare()
         if (kept := self._kept()) is not None:
-            return self._with_found(bounds_in(kept[2]))._made(*kept)
+            return self._of_kept(kept)
         self.asked.progress("aggregating in the engine")
         exact, beside = self._exact()
         if self.query.search is not None:
             exact = self._magnitudes(self.query.search)
-        payment = self._pay()
+        try:
+            payment = self._pay()
+        except NotPaid:
+            if (kept := self._kept()) is None:
+                raise
+            return self._of_kept(kept)  # another process made this release in the meantime
         settled = self
         if self.query.search is not None:
             settled = self._bounded(exact, payment)
@@ -87,22 +93,21 @@ class Request:
         if (spent := self.shares.other) is not None:
             receipt = receipt | {"other": measured(settled.query, keys, spent, payment, self.asked.level)}
         if self.turn is not None and self.asked.ledger is not None and payment.number is not None:
-            # what another process kept first is the answer of both
-            content = self.asked.ledger.keep_answer(payment.number, packed(keys, released, receipt))
-            keys, released, receipt = unpacked(content)
-            settled = self._with_found(bounds_in(receipt))
+            own = packed(keys, released, receipt | {"question": question_digest(self.query)})
+            if self.asked.ledger.keep_answer(payment.number, own) != own and (kept := self._kept()) is not None:
+                return self._of_kept(kept)  # what another process kept first is the answer of both
+            keys, released, receipt = unpacked(own)
         return settled._made(keys, released, receipt)
 
-    def _kept(self) -> tuple[Any, dict[str, Any], Receipt] | None:
+    def _kept(self) -> Kept | None:
         """Keys, noisy columns and receipt of this release, if it was made before."""
         if self.turn is None or self.asked.ledger is None:
             return None
-        known = self.asked.ledger.kept_answer(self.turn.series, self.turn.release)
-        if known is not None and self.spent.charge not in known[0].charges:
-            raise InvalidParameter(
-                f"release {self.turn.release} was made with other noise; ask with the options it was made with."
-            )
-        return None if known is None else unpacked(known[1])
+        return kept_release(self.asked.ledger, self.turn, self.spent.charge, self.query)
+
+    def _of_kept(self, kept: Kept) -> Answer:
+        """The answer that a ledger keeps."""
+        return self._with_found(bounds_in(kept[2]))._made(*kept)
 
     def _made(self, keys: Any, released: Mapping[str, Any], receipt: Receipt) -> Answer:
         """The answer from released numbers."""
@@ -165,6 +170,7 @@ class Request:
         nothing = {name: np.zeros(1) for name in self.spent.mechanisms}
         for aggregate in recipe.shown:
             aggregate.answer(nothing), aggregate.ends(nothing)
+        Basis.of(self.query, self.spent, self.asked.level)
 
     def _magnitudes(self, search: QueryDescription) -> Any:
         """The exact columns of the query that finds bounds."""
@@ -189,7 +195,7 @@ class Request:
         parts = tuple(spent.charge for spent in questions)
         one = self.shares.bounds is None or keeps(parts, asked.epsilon, asked.delta)
         budget = asked if one and self.spent.times == 1 else None
-        return pay(
+        payment = pay(
             self.asked.ledger,
             list(parts),
             label=self.asked.label,
@@ -200,6 +206,8 @@ class Request:
             block=block_of(self.query.table, self.asked.ledger),
             about=question_in_words(self.query),
         )
+        must_be_same_noise(payment, parts)
+        return payment
 
     def _bounded(self, magnitudes: Any, payment: Payment) -> Request:
         """The same request with the bounds found from the noisy magnitudes."""

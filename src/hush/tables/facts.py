@@ -25,7 +25,11 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         guarantee["unit"],
         guarantee["groups_per_unit"],
     )
-    facts = [("guarantee", f"(epsilon, delta) = {pair} for each {unit}, added or removed")]
+    release, many = receipt.get("release") or (1, 1)
+    together = f", for {many} releases together; this is release {release}" if many > 1 else ""
+    facts = [("guarantee", f"(epsilon, delta) = {pair} for each {unit}, added or removed{together}")]
+    if receipt.get("kept"):
+        facts.insert(0, ("kept", receipt["kept"]))
     if receipt.get("statement"):
         facts.insert(0, ("statement", printable(" ".join(receipt["statement"].split()))))
     if receipt.get("not_protected"):

@@ -225,7 +225,8 @@ def _least_size(made: Spending, goal: str) -> float:
 def _best(found: list[Spending], hopeless: list[Spending], goal: str, family: str | None) -> Spending:
     """The best noise for the goal, with a remark that says so."""
     if not found:
-        raise Unsupported(f"no threshold for private keys is proved with {family} noise; leave family out.")
+        reason = "leave family out" if family else "spend more, or use a smaller groups_per_unit"
+        raise Unsupported(f"no threshold for private keys is proved with {family or 'any'} noise; {reason}.")
     losses = {id(made): _loss(made) for made in [*found, *hopeless]}
     sizes = {id(made): _size(made) for made in found}
     thresholds = {id(made): _threshold(made) for made in found}

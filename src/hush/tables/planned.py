@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter, LedgerError, whole
-from hush.ledger.entry import text_of
+from hush.ledger.entry import printable, text_of
+from hush.ledger.payment import Payment
+from hush.ledger.series import Turn
+from hush.privacy.charge import Charge
 from hush.releasing.receipt import Receipt
 from hush.tables.arrow import arrow, plain_numbers
 from hush.tables.description import QueryDescription
+from hush.tables.question import question_digest
 
-__all__ = ["must_be_series", "packed", "series_of", "unpacked"]
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
+
+__all__ = ["Kept", "kept_release", "must_be_same_noise", "must_be_series", "packed", "series_of", "unpacked"]
+
+#: Keys, noisy columns and receipt of an answer.
+Kept = tuple[Any, dict[str, Any], Receipt]
 
 _RELEASED = "released: "  # the start of the names of noisy columns in an answer that is kept
 
@@ -32,14 +42,9 @@ def series_of(query: QueryDescription, epsilon: float, delta: float, times: int,
     """The name by which a ledger recognises the releases of a plan. A given name leaves the filters out, so that a
     filter for the month may change.
     """
-    grouping = query.grouping
-    facts = [
-        [query.table.whose.words, list(grouping.names), repr(grouping.keys), query.sensitivity.groups],
-        [[measure.name, measure.kind, measure.bounds_text] for measure in query.shown],
-        [epsilon, delta, times],
-        [name] if name is not None else [None, query.table.fingerprint, list(query.table.filters)],
-    ]
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    asked = question_digest(query, filters=name is None)
+    facts = [asked, [epsilon, delta, times], [name] if name is not None else [None, query.table.fingerprint]]
+    return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def packed(keys: Any, released: Mapping[str, Any], receipt: Receipt) -> bytes:
@@ -54,7 +59,42 @@ def packed(keys: Any, released: Mapping[str, Any], receipt: Receipt) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unpacked(content: bytes) -> tuple[Any, dict[str, Any], Receipt]:
+def kept_release(ledger: Ledger, turn: Turn, charge: Charge, query: QueryDescription) -> Kept | None:
+    """The answer of a release that was made before; its receipt says so. None if it was not made. Options and filters
+    must be those with which it was made.
+    """
+    known = ledger.kept_answer(turn.series, turn.release)
+    if known is None:
+        return None
+    entry, content = known
+    if charge not in entry.charges:
+        raise InvalidParameter(
+            f"release {turn.release} was made with other noise; ask with the options it was made with."
+        )
+    keys, released, receipt = unpacked(content)
+    if receipt["question"] != question_digest(query):
+        texts = [printable(text) for text in receipt["filters"]]
+        rows = f"where {' and '.join(texts)}" if texts else "without a filter"
+        raise InvalidParameter(
+            f"release {turn.release} of {turn.times} was made on {entry.time[:10]} with other filters ({rows}); ask "
+            "for another release, or with those filters."
+        )
+    what = "file" if query.table.source.label.startswith("file ") else "table"
+    words = f"release {turn.release} of {turn.times} was made on {entry.time[:10]}; the {what} was not read"
+    return keys, released, receipt | {"kept": words}
+
+
+def must_be_same_noise(payment: Payment, asked: Sequence[Charge]) -> None:
+    """Reject a release that was charged before for other noise: only what was charged may be drawn."""
+    entry = payment.entry
+    if entry is not None and entry.turn is not None and payment.charges != tuple(asked):
+        raise InvalidParameter(
+            f"release {entry.turn.release} of {entry.turn.times} was charged on {entry.time[:10]} with other noise, "
+            "and no answer of it was kept; ask with the options of that call. Nothing more was spent."
+        )
+
+
+def unpacked(content: bytes) -> Kept:
     """What `packed` wrote."""
     pa = arrow()
     try:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from hush.errors import IncompleteCall, InvalidParameter, budgets, called_like, deltas, within
+from hush.calibration.extreme import asked_budget, extreme_budgets
+from hush.errors import IncompleteCall, InvalidParameter, called_like, within
 from hush.privacy.charge import Budget
 from hush.tables.accuracy import Planning
 from hush.tables.advice.plan import LimitsPlan
@@ -265,12 +266,13 @@ class Query(Planning, QueryDescription):
         many = must_be_series(times, series)
         options = {"hash": hash, "first": first}
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
-        total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+        total = asked_budget(epsilon, delta)
         must_be_allowed(self.table.rule, *total)
         given = {"weights": weights, "family": family, "keys_for": keys_for, "other": other}
-        if self.open_limits:
-            return LimitsPlan.of(self, Budget(*total), many, {**given, "limits_share": share, **options})
-        measured, spent, shares = divided(self, total, share, many, **given)
+        with extreme_budgets(*total):
+            if self.open_limits:
+                return LimitsPlan.of(self, Budget(*total), many, {**given, "limits_share": share, **options})
+            measured, spent, shares = divided(self, total, share, many, **given)
         return QueryPlan(measured, spent, options, shares, many, series)
 
     def with_limits(self, groups: int, rows: int | None) -> Query:

@@ -12,7 +12,7 @@ import numpy as np
 from hush.errors import HushError, InvalidParameter, whole
 from hush.ledger.entry import Entry, as_entry
 from hush.ledger.notebook import card
-from hush.ledger.series import Turn, next_release
+from hush.ledger.series import Turn
 from hush.privacy.charge import Charge
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
@@ -144,7 +144,7 @@ class QueryPlan(Answerable):
             return None
         series = series_of(self.query, self.shares.epsilon, self.shares.delta, self.times, self.series)
         if release is None:
-            release = 1 if ledger is None else next_release(ledger.entries, series, self.times)
+            release = 1 if ledger is None else ledger.next_release(series, self.times)
         return Turn(series, release, self.times, self._charges(later=True) if self.shares.bounds else ())
 
     def _request(self, asked: Asking) -> Request:

@@ -35,6 +35,8 @@ def rough_delta(law: Bump, groups: int, squares: float, epsilon: float) -> float
     step = 2.0 * reach / _POINTS
     inside = loss < reach
     never = alone + float(mass[~inside].sum())
+    if never >= 1.0:
+        return 1.0
     place = np.maximum(loss[inside], -reach) / step
     low = np.floor(place)
     share = place - low

@@ -7,7 +7,9 @@ each with half of the probability of a miss, under the law of y given that the g
     P(Y >= y | n, shown) > miss/2      and      P(Y <= y | n, shown) > miss/2.
 
 It holds every n from 1 on that passes both. So it contains the true number with at least the stated probability among
-the releases in which the group is shown, whatever n is (docs/maths/keys.md).
+the releases in which the group is shown, whatever n is (docs/maths/keys.md). A small group is shown by a rare event,
+whose probability may be a difference of floats. So every probability has a lower and an upper bound, and n is left out
+only if it surely fails a test.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.noise.for_keys import ForKeys
-from hush.numerics.rounding import SPECIAL_FUNCTION, up
+from hush.numerics.rounding import SPECIAL_FUNCTION, down, up
 from hush.sampling.exact import law_of
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import Released, numbers
@@ -74,10 +76,11 @@ def _table(rule: KeyRule, people: ColumnLaw, level: float) -> tuple[Array, Array
     if law.bounded is None and not people.noise.continuous.log_concave:
         return None  # small groups cannot be excluded, however large the noisy number is
     wide = law.reach(miss / 4.0)  # a group of the size of the threshold is shown with probability 1/4 at least
-    last = 3 * wide if law.bounded is None else law.bounded
-    # of a noisy number beyond, only groups that are hidden with at most this probability pass the tests
-    hidden = 1.0 - law.at_least(np.array([wide - last]))[0]
-    far = law.reach(miss * (1.0 - min(hidden, 0.5)))
+    last = 3 * wide if law.bounded is None else law.bounded + wide
+    # of a noisy number beyond, only groups that are hidden with at most this probability pass the tests: it is at most
+    # miss/4 for noise with tails, and 0 for bounded noise, which is never below wide - last
+    hidden = 1.0 - float(law.at_least(np.array([wide - last]))[0][0])
+    far = law.reach(miss * (1.0 - hidden))
     least = math.ceil(rule.threshold / people.step)
     most = (least + last + wide) // per_person + 1
     if (last + 1) * most > _MOST:
@@ -86,13 +89,9 @@ def _table(rule: KeyRule, people: ColumnLaw, level: float) -> tuple[Array, Array
     steps = np.arange(last + 1)
     for n in range(1, most + 1):
         needed = law.least(n)  # the least noise of a shown group, in steps
-        shown = law.at_least(np.array([needed]))[0]
-        above, beyond = law.at_least(needed + steps), law.at_least(needed + steps + 1)
-        passed = (
-            (up(above, SPECIAL_FUNCTION) > miss * shown)
-            & (up(shown - beyond, SPECIAL_FUNCTION) > miss * shown)
-            & (shown > 0.0)
-        )
+        least_shown, most_shown = (float(bound[0]) for bound in law.at_least(np.array([needed])))
+        above, beyond = law.at_least(needed + steps)[1], law.at_least(needed + steps + 1)[0]
+        passed = (above > miss * least_shown) & (most_shown - beyond > miss * least_shown) & (above > 0.0)
         low[passed & np.isinf(low)] = n
         high[passed] = n
     plain = rule.threshold + steps * people.step
@@ -122,17 +121,21 @@ class _Noise:
         """The least noise with which a group of n people is shown."""
         return round((self._rule.threshold - n) / self._step)
 
-    def at_least(self, k: NDArray[np.int64]) -> Array:
-        """P(noise >= k), of cut noise given that it is within the cut."""
+    def at_least(self, k: NDArray[np.int64]) -> tuple[Array, Array]:
+        """A lower and an upper bound of P(noise >= k), of cut noise given that it is within the cut."""
         if self._table is not None:
             values, sums = self._table
-            return sums[np.searchsorted(values, k)]
+            found = sums[np.searchsorted(values, k)]
+            return down(found, SPECIAL_FUNCTION), np.minimum(up(found, SPECIAL_FUNCTION), 1.0)
         tail = 0.5 * self._law.at(np.where(k > 0, k - 1.0, -k.astype(np.float64)))
-        found = np.where(k > 0, tail, 1.0 - tail)
-        if self._rule.keys.cut is None or self.bounded is None:
-            return np.asarray(found)
-        beyond = 0.5 * float(self._law.at(np.array(float(self.bounded))))
-        return np.clip((found - beyond) / (1.0 - 2.0 * beyond), 0.0, 1.0)
+        low, high = down(tail, SPECIAL_FUNCTION), up(tail, SPECIAL_FUNCTION)
+        low, high = np.where(k > 0, low, 1.0 - high), np.where(k > 0, high, 1.0 - low)
+        if self._rule.keys.cut is not None and self.bounded is not None:
+            beyond = 0.5 * float(self._law.at(np.array(float(self.bounded))))
+            less, more = down(beyond, SPECIAL_FUNCTION), up(beyond, SPECIAL_FUNCTION)
+            low, high = (low - more) / (1.0 - 2.0 * less), (high - less) / (1.0 - 2.0 * more)
+            high = np.where(k > self.bounded, 0.0, high)  # nothing is beyond the cut
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def reach(self, chance: float) -> int:
         """The least number of steps that the noise exceeds with at most this probability, in each direction."""
@@ -145,5 +148,5 @@ class _Noise:
         return high
 
     def _exceeds_rarely(self, steps: int, chance: float) -> bool:
-        above, inside = self.at_least(np.array([steps + 1, -steps]))
-        return bool(max(above, 1.0 - inside) <= chance)
+        low, high = self.at_least(np.array([steps + 1, -steps]))
+        return bool(max(high[0], 1.0 - low[1]) <= chance)

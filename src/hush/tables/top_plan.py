@@ -144,8 +144,11 @@ class TopPlan(Answerable):
         must_charge(table.rule, asked.ledger)
         if asked.ledger is not None:
             asked.ledger.must_protect(table.fingerprint)
-        for made in self.numbers.spent.sources.values() if self.numbers else ():
-            made.prepare()
+        if self.numbers is not None:
+            query, spent = self.numbers.query, self.numbers.spent
+            for made in spent.sources.values():
+                made.prepare()
+            Recipe.of(query, spent, asked.level), Basis.of(query, spent, asked.level)
 
     def _pay(self, asked: Asking) -> Payment:
         table, parts = self.query.grouped.table, self.charges

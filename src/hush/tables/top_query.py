@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from hush.errors import InvalidParameter, budgets, called_like, deltas, whole
+from hush.calibration.arguments import family_names
+from hush.calibration.extreme import asked_budget, extreme_budgets
+from hush.errors import InvalidParameter, called_like, one_of, whole
+from hush.noise import gumbel
 from hush.privacy.budget import Budget
 from hush.tables.answer import Answer
 from hush.tables.counts import count_units
@@ -83,9 +86,12 @@ class TopQuery:
         """The way with the least noise, and that noise. Nothing is spent. `family` names the noise of numbers of
         people, or "gumbel".
         """
-        budget = Budget(float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True)))
+        budget = Budget(*asked_budget(epsilon, delta))
+        if family is not None:
+            one_of("family", family, (*family_names(), gumbel.FAMILY.name))
         must_be_allowed(self.grouped.table.rule, budget.epsilon, budget.delta)
-        return least_noise(self, budget, family)
+        with extreme_budgets(budget.epsilon, budget.delta):
+            return least_noise(self, budget, family)
 
     @called_like("answer(epsilon=1.0, delta=1e-6, ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:

@@ -157,6 +157,8 @@ def _expected(total: float, spread: float, most: float, sure: float) -> float:
     """The number of people to expect behind a noisy sum, with normal noise: before the sum is seen, none and a number
     from 0 to `most`, all as likely, have even odds. It is 0 unless anybody is there with a probability above `sure`.
     """
+    if spread == 0.0:
+        return min(max(total, 0.0), most)
     low, high = -total / spread, (most - total) / spread
     inside = float(special.ndtr(high) - special.ndtr(low))
     if inside < _TINY:  # the sum is far outside [0, most]

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter, whole
+from hush.ledger.entry import Entry
 from hush.ledger.notebook import card
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
@@ -85,6 +86,13 @@ class LimitsPlan(Answerable):
         made = self.query.with_limits(groups, rows).plan(left.epsilon, left.delta, **given)
         assert isinstance(made, QueryPlan)
         return made
+
+    def entries(self) -> list[Entry]:
+        """Refused: the limits that are found decide the noise, so nobody knows it before."""
+        raise InvalidParameter(
+            "limits that are found privately decide the noise, so the releases cannot be listed in advance; write a "
+            "number for groups_per_unit and rows_per_unit."
+        )
 
     def answered(self, asked: Asking) -> Answer:
         return self.settled(asked).answered(asked)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hush.calibration.extreme import asked_budget, extreme_budgets
 from hush.errors import InvalidParameter, called_like, within
 from hush.ledger.notebook import card
 from hush.ledger.payment import pay
@@ -120,8 +121,7 @@ class Search:
         """Count people in the engine, charge the ledger, and choose."""
         if ledger is not None:
             ledger.must_protect(self.query.table.fingerprint)
-        for made in self.spent.sources.values():
-            made.prepare()
+        self.prepare()
         progress("counting groups and rows of each person")
         exact = self.asked.query.aggregates().to_arrow()
         payment = pay(
@@ -137,6 +137,16 @@ class Search:
         shares = Shares(self.spent.epsilon, self.spent.delta)
         receipt = receipt_of(self.asked.query, self.spent, shares, _LEVEL, payment.receipt)
         return self.chosen(people, receipt)
+
+    def prepare(self) -> None:
+        """Refuse a budget with which the smallest or the largest limits have no noise: nothing that can fail because of
+        the budget may run after the payment.
+        """
+        for made in self.spent.sources.values():
+            made.prepare()
+        rows = Facts(self.query.table).most_rows if self.query.open_rows else None
+        for groups, each in ((1, rows and 1), (self.query.grouping.groups, rows)):
+            _quick(self.query.with_limits(groups, each), self.left)
 
     def _most(self, people: People) -> tuple[list[int], list[int | None]]:
         """The limits to compare: no larger than anybody needs or the query allows."""
@@ -220,7 +230,11 @@ def advise(
         )
     must_be_ledger(ledger)
     must_be_adaptive(ledger)
-    return search_of(query, Budget(epsilon, delta), share).run(ledger, label)
+    budget = Budget(*asked_budget(epsilon, delta))
+    with extreme_budgets(budget.epsilon, budget.delta):
+        search = search_of(query, budget, share)
+        search.prepare()
+    return search.run(ledger, label)
 
 
 def must_be_adaptive(ledger: Ledger | None) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hush.calibration.extreme import extreme_budgets
 from hush.errors import called_like
 from hush.ledger.refusal import must_be_ledger
 from hush.privacy.charge import Budget
@@ -37,7 +38,8 @@ class TableWorkload:
         """The least noise for this budget, and the errors to expect. Nothing is spent."""
         asked = Budget.asked(epsilon, delta)
         must_be_allowed(self.table.rule, asked.epsilon, asked.delta)
-        return TableWorkloadPlan(self, self.workload.plan(epsilon, delta, rows_per_person=self.rows_per_unit))
+        with extreme_budgets(asked.epsilon, asked.delta):
+            return TableWorkloadPlan(self, self.workload.plan(epsilon, delta, rows_per_person=self.rows_per_unit))
 
     @called_like("answer(epsilon=1.0, delta=1e-6, ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "") -> Any:
@@ -85,6 +87,11 @@ class TableWorkloadPlan:
     def noise(self) -> Any:
         """The noise of the measured numbers."""
         return self.plan.noise
+
+    @property
+    def charges(self) -> list[Any]:
+        """What a ledger is charged."""
+        return self.plan.charges
 
     @property
     def why(self) -> str:

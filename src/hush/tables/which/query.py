@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter, Unsupported, budgets, called_like, deltas
+from hush.calibration.extreme import asked_budget, extreme_budgets
+from hush.errors import InvalidParameter, Unsupported, called_like, whole
 from hush.tables.answer import Answer
 from hush.tables.chart import wrapped
 from hush.tables.column_noise import Shares, Spending
@@ -49,16 +51,21 @@ class KeysQuery(QueryDescription):
 
         `hash` and `first` are those of `aggregates`.
         """
-        total = float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True))
+        total = asked_budget(epsilon, delta)
         if total[1] == 0.0:
             raise InvalidParameter("keys() needs a delta greater than 0, because finding groups can fail.")
         must_be_allowed(self.table.rule, *total)
-        if self.grouping.groups <= _FEW_GROUPS:
-            spent = spending(self.sensitivity, *total, units=UNITS, family=RULE)
-        else:
-            spent = weighted_spending(self.grouping.groups, *total)
+        with extreme_budgets(*total):
+            spent = self._spending(*total)
         options = {"hash": hash, "first": first}
         return KeysPlan(replace(self, ladder=spent.ladder), spent, options, Shares(*total))
+
+    def _spending(self, epsilon: float, delta: float) -> Spending:
+        """The best rule for one group where people have few groups, otherwise weights."""
+        if self.grouping.groups <= _FEW_GROUPS:
+            with contextlib.suppress(Unsupported):
+                return spending(self.sensitivity, epsilon, delta, units=UNITS, family=RULE)
+        return weighted_spending(self.grouping.groups, epsilon, delta)
 
     @called_like("answer(epsilon=1.0, delta=1e-6, ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(self, epsilon: float, delta: float, *, ledger: Ledger | None, label: str = "", **options: Any) -> Answer:
@@ -89,7 +96,7 @@ class KeysPlan(QueryPlan):
 
     def size_shown(self, groups: int) -> float:
         """The number of people, with so many groups each, whose group is shown with probability 0.9."""
-        if not 1 <= groups <= self.query.grouping.groups:
+        if whole("groups", groups, 1, "write size_shown(groups=1)") > self.query.grouping.groups:
             raise InvalidParameter(f"groups must be from 1 to {self.query.grouping.groups}, got {groups!r}.")
         spent: Spending = self.spent
         assert spent.rule is not None

@@ -22,6 +22,8 @@ def rough_delta(noise: Bump, move: int, groups: int, epsilon: float) -> float:
     Fourier transform.
     """
     loss, mass, lost = _losses(noise, move)
+    if not loss.size:  # the moved noise reaches no point of the other
+        return 1.0
     tilt = _tilt(noise, move, groups, epsilon)
     cell = max(_LOSS, 2.0 * float(np.abs(loss).max()) / (_MOST // 4))
     place = np.round(loss / cell).astype(np.int64)
