@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, reject, whole
 from hush.learn.defaults import MOST_DRAWS
+from hush.learn.first_steps import take
 from hush.learn.fit_receipt import guarantee, of_chain, receipt
 from hush.learn.paid import Paid
 from hush.learn.progress import reporter
-from hush.learn.scaling import span_of
+from hush.learn.row_source import ArrayRows
+from hush.learn.scaling import span_of, to_be_found
 from hush.learn.scikit_learn import BaseEstimator, check_is_fitted, sharing_clone, validate_data, without_values
 from hush.learn.training import Fit, Plan, Request, pay, plan, train
 from hush.ledger import Ledger
@@ -93,10 +95,17 @@ class LinearModel(BaseEstimator, ABC):
     warm_start: bool = False
     verbose: int = 0
     entropy: Entropy | None = None
+    refine_bounds: bool = False
+    n_features_to_keep: Any = "auto"
 
     def __sklearn_clone__(self) -> Self:
         made: Self = sharing_clone(self)
         return made
+
+    @property
+    def _target_bounds(self) -> Any:
+        """The declared bounds of the target; a classifier has none."""
+        return getattr(self, "target_bounds", None)
 
     @abstractmethod
     def _request_for(self, rows: int) -> Request:
@@ -113,7 +122,11 @@ class LinearModel(BaseEstimator, ABC):
         settings["fit_intercept"] = bool(self.fit_intercept)
         span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
         self._check_descent(span.low.size + settings["fit_intercept"])
-        return Request(span=span, l1=l1, l2=l2, **settings)
+        if not isinstance(self.refine_bounds, bool | np.bool_):
+            raise reject("refine_bounds", self.refine_bounds, "True or False")
+        refine = bool(self.refine_bounds)
+        find = (refine or to_be_found(self.bounds), refine or to_be_found(self._target_bounds))
+        return Request(span=span, l1=l1, l2=l2, find_bounds=find, keep=self.n_features_to_keep, **settings)
 
     def _check_descent(self, columns: int) -> None:
         """Reject descent options when the solver is not iterative, and iteration counts too large to finish."""
@@ -161,6 +174,11 @@ class LinearModel(BaseEstimator, ABC):
         must_be_ledger(ledger)
         must_be_secure(entropy)
         made = plan(request, rows.shape[0])
+        if self.warm_start and made.first.choices:
+            raise Unsupported(
+                "warm_start=True starts from all columns and the bounds of the last fit; "
+                "declare bounds, and write n_features_to_keep='all'."
+            )
         if self.warm_start and made.setting.solver == "statistics":
             raise Unsupported(
                 "solver='statistics' is not iterative and cannot use warm_start=True; "
@@ -169,8 +187,12 @@ class LinearModel(BaseEstimator, ABC):
         before, started_from = self._last_weights(ledger) or (None, [])
         with reporter(self.verbose, _known_passes(made), type(self).__name__) as after_pass:
             payment = pay(made, ledger, f"fit of {type(self).__name__}")
-            values = target(made, Paid(payment, entropy)) if callable(target) else target
-            fit = train(made, rows, values, before=before, after_pass=after_pass, payment=payment, entropy=entropy)
+            paid = Paid(payment, entropy)
+            values = target(made, paid) if callable(target) else target
+            taken = take(made, ArrayRows(rows, values), paid)
+            options: dict[str, Any] = {"before": before, "after_pass": after_pass}
+            fit = train(taken.plan, taken.columns(rows), values, payment=payment, entropy=entropy, **options)
+            fit = taken.whole(fit, made)
         self._write(fit, None if payment is None else payment.entry, started_from, ledger)
 
     def _last_weights(self, ledger: Ledger | None) -> tuple[tuple[Array, float], list[int]] | None:
@@ -205,6 +227,10 @@ class LinearModel(BaseEstimator, ABC):
         self.n_iter_ = len(fit.trace.weights)
         self.limits_ = np.stack([fit.scaling.low[:width], fit.scaling.high[:width]], axis=1)
         self.centre_, self.spread_ = fit.scaling.centre.copy(), fit.scaling.spread.copy()
+        if fit.kept is not None:
+            self.kept_features_ = fit.kept
+        elif hasattr(self, "kept_features_"):
+            del self.kept_features_
         self.guarantee_ = promise
         self.noise_ = fit.plan.parts[-1].mechanism.noise if fit.plan.parts else None
         self.receipt_ = receipt(fit, type(self).__name__, entry, promise, started_from)

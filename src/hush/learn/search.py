@@ -180,7 +180,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             """The charges of every candidate's training, and of the score: each row is in one of the two parts."""
             for model in models:
                 model.set_params(epsilon=base, delta=delta)
-                yield tuple(part.charge for part in plan(model._request_for(rows - held), rows - held).parts)
+                yield plan(model._request_for(rows - held), rows - held).charges
             yield (score_mechanism(first, base, delta).charge,)
 
         def fits(base: float) -> bool:

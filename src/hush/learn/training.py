@@ -14,6 +14,7 @@ from hush.errors import InvalidParameter, Unsupported, as_float, budgets, deltas
 from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
 from hush.learn.defaults import Setting, fitting_solver, relative_noise, setting
 from hush.learn.descent import LARGEST, Trace, descend, updates_wish
+from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.moment_solver import products, products_wish, quadratic_minimum
 from hush.learn.objective import LOGISTIC, Objective
@@ -23,7 +24,7 @@ from hush.learn.rows import Rows, grain
 from hush.learn.scaling import SCALINGS, Scaling, Span, moments_wish, private_scaling
 from hush.ledger.payment import Payment
 from hush.ledger.payment import pay as pay_for
-from hush.privacy.charge import Budget
+from hush.privacy.charge import Budget, Charge
 from hush.sampling.entropy import Entropy
 
 if TYPE_CHECKING:
@@ -58,16 +59,15 @@ class Request:
     clip: Any
     #: whether the labels of a classifier are found privately
     find_labels: bool = False
+    #: whether the bounds of the features, and those of the target, are found privately
+    find_bounds: tuple[bool, bool] = (False, False)
+    #: the number of columns to keep, "auto" or "all"
+    keep: Any = "all"
 
     @property
     def private(self) -> bool:
         """Whether noise is added: epsilon = inf gives the same model without noise."""
         return not math.isinf(self.epsilon)
-
-    @property
-    def scaled_columns(self) -> int:
-        """The number of columns that are scaled: the features, and the target of a regression."""
-        return self.span.low.size + (self.target_span is not None)
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,12 @@ class Plan:
     setting: Setting
     parts: tuple[Part, ...] = ()
     labels: Labels | None = None
+    first: FirstSteps = NO_STEPS
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """The cost of everything but the search for labels."""
+        return (*self.first.charges, *(part.charge for part in self.parts))
 
     def part(self, name: str) -> Part | None:
         """The part with this name, if the plan has one."""
@@ -94,14 +100,21 @@ class Fit:
     scaling: Scaling
     trace: Trace
     plan: Plan
+    #: the places of the kept columns; None if all were kept
+    kept: NDArray[np.int64] | None = None
 
 
 def plan(request: Request, rows: int) -> Plan:
     """The settings and all mechanisms of a fit; raises before anything is spent."""
     epsilon, delta = _budget(request)
     share = _scaling_share(request)
-    columns = request.span.low.size + request.fit_intercept
-    rho = relative_noise(epsilon, delta, 1.0 - share, rows, columns)
+    labels = None
+    if request.find_labels and request.private:  # by basic composition the rest of the budget remains for learning
+        labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
+        epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
+    first = first_steps(request, rows, epsilon, delta)
+    columns = first.width + request.fit_intercept
+    rho = relative_noise(epsilon, delta, (1.0 - share) * (1.0 - first.share), rows, columns)
     chosen = setting(
         request.objective,
         rho,
@@ -112,18 +125,17 @@ def plan(request: Request, rows: int) -> Plan:
         clip=request.clip,
     )
     if not request.private:
-        return Plan(request, rows, chosen)
-    labels = None
-    if request.find_labels:  # by basic composition the rest of epsilon and delta remains for learning
-        labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
-        epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
-    wishes: list[Wish] = [moments_wish(request.scaled_columns, share)] if share else []
+        return Plan(request, rows, chosen, first=first)
+    scaled = first.width + (request.target_span is not None)
+    wishes: list[Wish] = [moments_wish(scaled, share)] if share else []
     if chosen.solver == "statistics":
         wishes.append(products_wish(rows, columns + 1, _radius(chosen, columns), 1.0 - share))
     else:
         wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share))
-    parts = allot(epsilon, delta, tuple(wishes), family=request.family, accounting=request.accounting)
-    return Plan(request, rows, chosen, parts, labels)
+    parts = allot(
+        epsilon, delta, tuple(wishes), family=request.family, accounting=request.accounting, others=first.charges
+    )
+    return Plan(request, rows, chosen, parts, labels, first)
 
 
 def _scaling_share(request: Request) -> float:
@@ -201,7 +213,7 @@ def pay(made: Plan, ledger: Ledger | None, label: str) -> Payment | None:
         )
     if not made.parts:
         return None
-    charges, extra = [part.charge for part in made.parts], 0.0
+    charges, extra = list(made.charges), 0.0
     if made.labels is not None:
         made.labels.mechanism.prepare()
         charges, extra = [*charges, made.labels.mechanism.charge], made.labels.delta
