@@ -202,7 +202,7 @@ def register(command: Command) -> None:
         type=number,
         help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
     )
-    learn.add_argument("--solver", default="auto", choices=["auto", "cd", "gd", "statistics"])
+    learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
     learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
     learn.add_argument("--ledger", help="the ledger file to charge (create it with `hush ledger new`)")
     learn.add_argument("--verbose", type=int, default=0, help="1 shows a progress bar, 2 a line per pass")

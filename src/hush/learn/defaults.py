@@ -20,9 +20,9 @@ from hush.learn.objective import SQUARED, Objective
 from hush.learn.vector_noise import BALL
 from hush.privacy import gaussian
 
-__all__ = ["MOST_DRAWS", "SOLVERS", "Setting", "fitting_solver", "relative_noise", "setting"]
+__all__ = ["MATRIX_SHARE", "MOST_DRAWS", "SOLVERS", "Setting", "fitting_solver", "relative_noise", "setting"]
 
-SOLVERS = ("auto", "cd", "gd", "statistics")
+SOLVERS = ("auto", "whitened", "statistics", "cd", "gd")
 MOST_DRAWS = 5_000_000  # noisy numbers of one fit; all of them are drawn at once and kept in memory
 _PASSES = 20
 _PASSES_WITHOUT_NOISE = 100_000  # a limit; the descent stops when no weight moves
@@ -30,8 +30,12 @@ _PASSES_WITHOUT_NOISE = 100_000  # a limit; the descent stops when no weight mov
 _LARGEST_CLIP = {"squared": 12.0, "logistic": 4.0}
 #: Below this rho the clipping bound grows faster, like rho^(-2/3).
 _FAINT = 0.02
-#: Below this noise in the matrix of products, least squares from products is at least as good as descent, and faster.
-_CLEAR = 0.03
+#: Below this noise in the matrix of products, least squares from products is as good as whitened gradients, and faster.
+_CLEAR = 0.0005
+#: The passes of whitened gradients that `relative_noise` assumes if delta = 0, where the budget is divided by them.
+_PURE_PASSES = 5
+#: The share of the matrix in what whitened gradients have; the gradients have the rest.
+MATRIX_SHARE = 0.3
 #: The factor of rho^(-1/3) in the clipping bound, by loss.
 _CLIP = {"squared": 0.2, "logistic": 0.1}
 
@@ -48,14 +52,23 @@ class Setting:
     #: the largest length of a row in sums of products, as a multiple of the length of a typical row
     radius: float
     rho: float
+    #: the fraction of the last move that is repeated in the next step of whitened gradients
+    momentum: float = 0.0
 
 
 @lru_cache(maxsize=256)
-def relative_noise(epsilon: float, delta: float, share: float, rows: int, columns: int) -> float:
-    """rho. It is 0 if epsilon = inf; if delta = 0, the Laplace amount replaces the Gaussian one."""
+def relative_noise(
+    epsilon: float, delta: float, share: float, rows: int, columns: int, *, vectors: bool = False
+) -> float:
+    """rho. It is 0 if epsilon = inf.
+
+    If delta = 0, the Gaussian amount is replaced by that of Laplace noise, or of ball noise if a fit releases vectors.
+    """
     if math.isinf(epsilon):
         return 0.0
-    if delta == 0.0:
+    if delta == 0.0 and vectors:
+        amount = math.sqrt(_PURE_PASSES * (columns + 1.0)) / (epsilon * share)
+    elif delta == 0.0:
         amount = math.sqrt(2.0 * _PASSES * columns) / (epsilon * share)
     else:
         amount = float(np.asarray(gaussian.sigma(epsilon, delta))) / math.sqrt(share)
@@ -90,12 +103,15 @@ def setting(
     passes: int | None,
     step: float | None,
     clip: Any,
+    pure: bool = False,
 ) -> Setting:
-    """The given values, and the default rules for those that are None."""
+    """The given values, and the default rules for those that are None. `pure` means delta = 0."""
     solver = one_of("solver", solver, SOLVERS)
     matrix_noise = _matrix_noise(rho, columns)
     if solver == "auto":
-        solver = "statistics" if objective is SQUARED and matrix_noise < _CLEAR else "cd"
+        solver = "statistics" if objective is SQUARED and matrix_noise < _CLEAR else "whitened"
+    if solver == "whitened":
+        return _whitened(objective, rho, columns, passes=passes, step=step, clip=clip, pure=pure)
     if rho == 0.0:  # no privacy: exact coordinate steps until no weight moves
         count, rule, most, radius = _PASSES_WITHOUT_NOISE, 1.0, math.inf, math.inf
     else:
@@ -110,6 +126,35 @@ def setting(
         raise reject("passes", passes, f"at most {MOST_DRAWS // columns} for {columns} columns", "write passes=20")
     clips = (most,) * columns if clip is None else _clips(clip, columns)
     return Setting(solver, count, _step(step, rule), clips, radius, rho)
+
+
+def _whitened(
+    objective: Objective, rho: float, columns: int, *, passes: int | None, step: float | None, clip: Any, pure: bool
+) -> Setting:
+    """Whitened gradients: nu = rho sqrt(K) is the noise of a gradient relative to its signal, for a clip of 1.
+
+    A clip of 1 is the root mean square length of a row, sqrt(K). The bias of a clip falls with the clip, and the noise
+    grows with it, so the clip is a power of 1/nu. Logistic loss is curved by less than its bound and needs more steps;
+    momentum lets them reach further.
+    """
+    if rho == 0.0:
+        return Setting("whitened", 1000 if passes is None else whole("passes", passes), 1.0, (math.inf,), math.inf, 0.0)
+    nu = rho * math.sqrt(columns)
+    radius = _radius_rule(_matrix_noise(rho / math.sqrt(MATRIX_SHARE), columns))
+    if objective is SQUARED:
+        reach = min(max(0.19 / math.sqrt(nu), 0.3), 2.0)
+        # if the noise of the matrix hides its eigenvalues, steps reach less far
+        hidden = radius**2 * (columns + 1.0) * rho / math.sqrt(MATRIX_SHARE) > 0.5
+        count = 10 if hidden and nu < 0.2 and not pure else 5
+    else:
+        reach = min(max(0.06 / math.sqrt(nu), 0.15), 0.5)
+        count = min(max(round(2.6 / math.sqrt(nu)), 3), _PURE_PASSES if pure else 30)
+    count = count if passes is None else whole("passes", passes)
+    if count * columns > MOST_DRAWS:
+        raise reject("passes", passes, f"at most {MOST_DRAWS // columns} for {columns} columns", "write passes=10")
+    momentum = max(0.0, 1.0 - 10.0 / count) if objective is not SQUARED else 0.0
+    reach = reach if clip is None else within("clip", clip, 1e-6, 1e6, "write clip=0.5")
+    return Setting("whitened", count, _step(step, 1.0), (reach * math.sqrt(columns),), radius, rho, momentum)
 
 
 def _matrix_noise(rho: float, columns: int) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from hush.learn.penalty import Penalty
 from hush.learn.rows import Rows
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["LARGEST", "Trace", "descend", "updates_wish"]
+__all__ = ["LARGEST", "Noise", "Trace", "descend", "updates_wish"]
 
 Array = NDArray[np.float64]
 
@@ -55,13 +56,13 @@ class Trace:
         return np.linalg.norm(np.diff(np.array([self.start, *self.weights]), axis=0), axis=1)
 
 
-class _Noise:
+class Noise:
     """All noise of a descent. It is drawn in one call after the payment and then used number by number."""
 
     def __init__(self, part: Part | None, paid: Paid) -> None:
         self._draws = None if part is None else paid.ahead(part.mechanism, part.wish.name, part.wish.count)
 
-    def on(self, totals: Array) -> Array:
+    def on(self, totals: NDArray[Any]) -> Array:
         """The sums with noise, rounded to the mechanism's lattice; the exact sums if there is no noise."""
         if self._draws is None:
             return totals
@@ -83,7 +84,7 @@ def descend(
 
     If `part` is None there is no noise, and the descent runs until no weight moves.
     """
-    noise, weights, trace = _Noise(part, paid), start.copy(), Trace(start.copy())
+    noise, weights, trace = Noise(part, paid), start.copy(), Trace(start.copy())
     one_pass = _coordinates if setting.solver == "cd" else _all_at_once
     curvature = rows.objective.curvature
     for index in range(setting.passes):
@@ -107,7 +108,7 @@ def descend(
     return trace
 
 
-def _coordinates(rows: Rows, penalty: Penalty, noise: _Noise, weights: Array, step: float) -> Array:
+def _coordinates(rows: Rows, penalty: Penalty, noise: Noise, weights: Array, step: float) -> Array:
     gradient = np.empty_like(weights)
     for index in range(weights.size):
         noisy = float(noise.on(np.array([rows.total(index)]))[0])
@@ -118,7 +119,7 @@ def _coordinates(rows: Rows, penalty: Penalty, noise: _Noise, weights: Array, st
     return gradient
 
 
-def _all_at_once(rows: Rows, penalty: Penalty, noise: _Noise, weights: Array, step: float) -> Array:
+def _all_at_once(rows: Rows, penalty: Penalty, noise: Noise, weights: Array, step: float) -> Array:
     gradient = noise.on(rows.totals()) * rows.unit / rows.count
     moved = np.clip(penalty.nearest(weights - step * gradient, step), -LARGEST, LARGEST)
     rows.move_all(moved - weights)

@@ -17,14 +17,15 @@ from hush.errors import Unsupported
 from hush.learn.choices import Choice, share_of
 from hush.learn.row_source import RowSource
 from hush.learn.scaling import Scaling, Span
-from hush.learn.screening import Screen, columns_to_keep, screen_plan
+from hush.learn.screening import KeptColumns, Screen, columns_to_keep, screen_plan
 from hush.learn.windows import Windows, windows_plan
 from hush.privacy import gaussian
 from hush.privacy.charge import Charge
 
 if TYPE_CHECKING:
     from hush.learn.paid import Paid
-    from hush.learn.training import Fit, Plan, Request
+    from hush.learn.planning import Plan, Request
+    from hush.learn.training import Fit
 
 __all__ = ["NO_STEPS", "FirstSteps", "Taken", "first_steps", "take"]
 
@@ -81,12 +82,11 @@ class Taken:
     """The first steps of a fit, done: its plan with the bounds and columns that are left, and the kept columns."""
 
     plan: Plan
+    #: the kept columns of the rows
+    source: RowSource
+    #: the bounds of all columns
     span: Span
     kept: NDArray[np.int64] | None
-
-    def columns(self, rows: Array) -> Array:
-        """The kept columns of the rows."""
-        return rows if self.kept is None else rows[:, self.kept]
 
     def whole(self, fit: Fit, made: Plan) -> Fit:
         """The fit with a coefficient 0 for every column that was not kept."""
@@ -112,5 +112,7 @@ def take(made: Plan, source: RowSource, paid: Paid) -> Taken:
         span, target = first.windows.found(span, target, source, paid)
     if first.screen is not None:
         kept = first.screen.kept(span, target, source, paid)
-    left = span if kept is None else Span(span.low[kept], span.high[kept])
-    return Taken(replace(made, request=replace(request, span=left, target_span=target)), span, kept)
+    left, columns = span, source
+    if kept is not None:
+        left, columns = Span(span.low[kept], span.high[kept]), KeptColumns(source, kept)
+    return Taken(replace(made, request=replace(request, span=left, target_span=target)), columns, span, kept)

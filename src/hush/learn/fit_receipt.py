@@ -18,6 +18,7 @@ from hush.learn.objective import LOGISTIC
 from hush.learn.rows import grain
 from hush.learn.scaling import UNKNOWN
 from hush.learn.training import Fit, Plan
+from hush.learn.whitened import gradient_grain
 from hush.ledger.entry import Entry
 from hush.noise.catalogue import plain_values
 from hush.numerics.rounding import CLOSED_FORM, down, round_up
@@ -99,7 +100,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "passes": len(fit.trace.weights),
         "step": setting.step if setting.solver != "statistics" else None,
         "clip": list(setting.clips) if setting.solver != "statistics" and math.isfinite(setting.clips[0]) else None,
-        "grain": grain(plan.rows) if setting.solver != "statistics" and plan.parts else None,
+        "grain": _grain(plan) if plan.parts else None,
         "accounting": request.accounting,
         "saved_over_zcdp": saved_over_zcdp(plan.parts) if plan.parts and request.accounting == "exact" else None,
         "scaling": request.scaling,
@@ -115,6 +116,14 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
     return Receipt.of(
         "private fit", promise, charges if whole else [], extra_delta=extra, ledger=charged(entry), about=about
     )
+
+
+def _grain(plan: Plan) -> float | None:
+    """The integer that stands for a gradient of the size of the clipping bound."""
+    solver = plan.setting.solver
+    if solver == "whitened":
+        return gradient_grain(plan.rows, plan.setting.clips[0])
+    return None if solver == "statistics" else grain(plan.rows)
 
 
 def _public(plan: Plan) -> list[str]:

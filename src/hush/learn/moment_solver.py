@@ -12,6 +12,7 @@ mechanism", Section 5), whose minimum needs the same sums.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
+from hush.learn.whole_sums import EXACT, MOST_ROWS
 from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
 from hush.privacy.sensitivity import Sensitivity
 
@@ -30,8 +32,9 @@ _DIAGONAL, _ABOVE = 5, 7  # integer weights of the two kinds of entries: 7/5 is 
 
 
 def _grain(rows: int, radius: float) -> float:
-    """G: the largest power of 2 for which all sums are exact in floats."""
-    return 2.0 ** min(math.floor(0.5 * math.log2(2.0**52 / (rows * radius**2))), 30)
+    """G: a power of 2 for which sums over `MOST_ROWS` rows are exact in floats, and all sums fit into 64 bits."""
+    most = min(0.5 * EXACT / MOST_ROWS, 2.0**58 / rows)
+    return 2.0 ** min(math.floor(0.5 * math.log2(most / radius**2)), 30)
 
 
 def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
@@ -50,17 +53,14 @@ def products_wish(rows: int, width: int, radius: float, share: float) -> Wish:
     )
 
 
-def whole_rows(columns: Array, radius: float) -> tuple[Array, float]:
-    """Overwrite columns (width, N): rows shrunk to the radius, then integers in units of 1/G, no longer than G R."""
-    grain = _grain(columns.shape[1], radius)
-    length = np.sqrt(np.einsum("in,in->n", columns, columns))
+def whole_rows(rows: Array, radius: float, grain: float) -> Array:
+    """Overwrite rows (N, width): shrunk to the radius, then integers in units of 1/G, no longer than G R."""
+    length = np.sqrt(np.einsum("nk,nk->n", rows, rows))
     # the computed length can be too small by this relative error
-    inside = radius * (1.0 - TWO_ROUNDINGS.share * (len(columns) + 16))
+    inside = radius * (1.0 - TWO_ROUNDINGS.share * (rows.shape[1] + 16))
     with np.errstate(divide="ignore"):
-        factor = grain * np.minimum(1.0, inside / length)
-    columns *= factor
-    np.trunc(columns, out=columns)
-    return columns, grain
+        rows *= (grain * np.minimum(1.0, inside / length))[:, None]
+    return np.trunc(rows, out=rows)
 
 
 class Products:
@@ -72,18 +72,22 @@ class Products:
         self.error = error
 
 
-def products(columns: Array, radius: float, part: Part | None, paid: Paid) -> Products:
-    """Noisy mean products over the rows. `columns` is overwritten."""
-    count = columns.shape[1]
+def products(parts: Iterator[Array], count: int, radius: float, part: Part | None, paid: Paid) -> Products:
+    """Noisy mean products over `count` rows, which come in parts (N, width) of at most `MOST_ROWS` rows.
+
+    The parts are overwritten. Without noise the rows are neither shrunk nor rounded.
+    """
     if part is None:
-        return Products(columns @ columns.T / count, 0.0)
-    rows, grain = whole_rows(columns, radius)
-    exact = np.rint(rows @ rows.T).astype(np.int64)  # sums of integers below 2^53 are exact in any order
-    above = np.triu_indices(len(rows), 1)
+        return Products(sum((rows.T @ rows for rows in parts), np.zeros(())) / count, 0.0)
+    grain, exact = _grain(count, radius), np.zeros((), dtype=np.int64)
+    for rows in parts:
+        whole_rows(rows, radius, grain)
+        exact = exact + (rows.T @ rows).astype(np.int64)  # sums of integers below 2^53 are exact in any order
+    above = np.triu_indices(len(exact), 1)
     sums = np.concatenate([_DIAGONAL * np.diag(exact), _ABOVE * exact[above]])
     noisy = paid.release(part.mechanism, sums, part.wish.name) / (grain**2 * count)
-    matrix = np.diag(noisy[: len(rows)] / _DIAGONAL)
-    matrix[above] = noisy[len(rows) :] / _ABOVE
+    matrix = np.diag(noisy[: len(exact)] / _DIAGONAL)
+    matrix[above] = noisy[len(exact) :] / _ABOVE
     matrix.T[above] = matrix[above]
     return Products(matrix, part.deviation / (_ABOVE * grain**2 * count))
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +130,12 @@ class Scaling:
             column -= self.centre[index]
             column /= self.spread[index]
 
+    def apply_to_rows(self, rows: Array, out: Array) -> None:
+        """Write the scaled rows (N, K) into `out`."""
+        np.clip(rows, self.low, self.high, out=out)
+        out -= self.centre
+        out /= self.spread
+
     def uncentred(self) -> Scaling:
         """The scaling of a model without an intercept: centre 0, and the root mean square as the spread."""
         return Scaling(np.zeros_like(self.centre), np.hypot(self.centre, self.spread), self.low, self.high)
@@ -171,33 +176,28 @@ def moments_wish(columns: int, share: float) -> Wish:
     )
 
 
-def moment_sums(columns: Sequence[Array], span: Span) -> NDArray[np.int64]:
-    """sum q and sum floor(q^2/G) of every column: exact integers, sums of functions of single rows."""
-    middle, half = span.middle, span.half
-    first, second = np.empty(len(columns)), np.empty(len(columns))
-    q = np.empty_like(columns[0])
-    for index, column in enumerate(columns):
-        np.clip(column, span.low[index], span.high[index], out=q)
-        q -= middle[index]
-        q *= _GRAIN / half[index]
-        np.rint(q, out=q)
-        np.clip(q, -_GRAIN, _GRAIN, out=q)  # rounding of the range can exceed it by one step
-        first[index] = q.sum()  # integers below 2^53: exact
-        q *= q
-        q /= _GRAIN  # a power of 2: exact
-        np.floor(q, out=q)
-        second[index] = q.sum()
-    return np.stack([first, second]).astype(np.int64)
+def moment_sums(rows: Array, span: Span) -> NDArray[np.int64]:
+    """sum q and sum floor(q^2/G) of every column of some rows: exact integers, sums of functions of single rows."""
+    with np.errstate(over="ignore"):  # infinity is clipped
+        q = (rows - span.middle) * (_GRAIN / span.half)
+    np.clip(q, -_GRAIN, _GRAIN, out=q)
+    np.rint(q, out=q)
+    ones = np.ones(len(q))
+    first = ones @ q  # integers below 2^53 for at most 2^33 rows: exact in any order
+    q *= q
+    q *= 1.0 / _GRAIN  # a power of 2: exact
+    np.floor(q, out=q)
+    return np.stack([first, ones @ q]).astype(np.int64)
 
 
-def private_scaling(columns: Sequence[Array], span: Span, part: Part, paid: Paid) -> Scaling:
-    """Centre and spread of all columns from noisy sums, shrunk towards prior values in proportion to the noise.
+def private_scaling(sums: NDArray[np.int64], count: int, span: Span, part: Part, paid: Paid) -> Scaling:
+    """Centre and spread of all columns from the sums of `count` rows with noise, shrunk in proportion to the noise.
 
     A variance below the noise level is raised to it: a spread that is too large only slows learning, and one that is
     too small would make the values of a column very large.
     """
-    scale = columns[0].size * _GRAIN
-    first, second = paid.release(part.mechanism, moment_sums(columns, span), part.wish.name) / scale
+    scale = count * _GRAIN
+    first, second = paid.release(part.mechanism, sums, part.wish.name) / scale
     error = part.deviation / scale
     # Normal shrinkage, with prior means 0 +- 1/3 and prior variances 0.1 +- 0.15. It costs no privacy, because the
     # size of the noise is public.

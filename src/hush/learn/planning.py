@@ -1,0 +1,151 @@
+"""Plan a fit from public facts: the settings, and the noise of every part."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import as_float, budgets, deltas, one_of, within
+from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
+from hush.learn.defaults import MATRIX_SHARE, Setting, fitting_solver, relative_noise, setting
+from hush.learn.descent import updates_wish
+from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
+from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
+from hush.learn.moment_solver import products_wish
+from hush.learn.objective import Objective
+from hush.learn.rows import grain
+from hush.learn.scaling import SCALINGS, Span, moments_wish
+from hush.learn.whitened import gradients_wish
+from hush.privacy.charge import Charge
+
+__all__ = ["Plan", "Request", "plan", "row_radius"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The user's settings; none of them depends on the data."""
+
+    objective: Objective
+    epsilon: float
+    delta: float
+    span: Span
+    target_span: Span | None
+    l1: float
+    l2: float
+    penalise: str
+    fit_intercept: bool
+    solver: str
+    family: str | None
+    accounting: str
+    scaling: str
+    scaling_share: float
+    winsorise: float | None
+    passes: int | None
+    step: float | None
+    clip: Any
+    #: whether the labels of a classifier are found privately
+    find_labels: bool = False
+    #: whether the bounds of the features, and those of the target, are found privately
+    find_bounds: tuple[bool, bool] = (False, False)
+    #: the number of columns to keep, "auto" or "all"
+    keep: Any = "all"
+
+    @property
+    def private(self) -> bool:
+        """Whether noise is added: epsilon = inf gives the same model without noise."""
+        return not math.isinf(self.epsilon)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The noise and the settings of a fit, computed from public facts."""
+
+    request: Request
+    rows: int
+    setting: Setting
+    parts: tuple[Part, ...] = ()
+    labels: Labels | None = None
+    first: FirstSteps = NO_STEPS
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """The cost of everything but the search for labels."""
+        return (*self.first.charges, *(part.charge for part in self.parts))
+
+    def part(self, name: str) -> Part | None:
+        """The part with this name, if the plan has one."""
+        return next((part for part in self.parts if part.wish.name == name), None)
+
+
+def plan(request: Request, rows: int) -> Plan:
+    """The settings and all mechanisms of a fit; raises before anything is spent."""
+    epsilon, delta = _budget(request)
+    share = _scaling_share(request)
+    labels = None
+    if request.find_labels and request.private:  # by basic composition the rest of the budget remains for learning
+        labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
+        epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
+    first = first_steps(request, rows, epsilon, delta)
+    columns, left = first.width + request.fit_intercept, (1.0 - share) * (1.0 - first.share)
+    solver = fitting_solver(request.solver, request.objective, request.family, delta, descent=_descent(request))
+    rho = relative_noise(epsilon, delta, left, rows, columns, vectors=solver in ("auto", "whitened"))
+    chosen = setting(
+        request.objective,
+        rho,
+        columns,
+        solver=solver,
+        pure=delta == 0.0,
+        passes=request.passes,
+        step=request.step,
+        clip=request.clip,
+    )
+    if not request.private:
+        return Plan(request, rows, chosen, first=first)
+    scaled = first.width + (request.target_span is not None)
+    wishes: list[Wish] = [moments_wish(scaled, share)] if share else []
+    if chosen.solver == "statistics":
+        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), 1.0 - share))
+    elif chosen.solver == "whitened":
+        matrix = MATRIX_SHARE * (1.0 - share)
+        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), matrix))
+        wishes.append(gradients_wish(rows, columns, chosen, 1.0 - share - matrix))
+    else:
+        wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share))
+    family, accounting = request.family, request.accounting
+    parts = allot(epsilon, delta, tuple(wishes), family=family, accounting=accounting, others=first.charges)
+    return Plan(request, rows, chosen, parts, labels, first)
+
+
+def _scaling_share(request: Request) -> float:
+    """The share of the budget for the private scaling, after all named options were checked."""
+    must_be_allowed(request.family)
+    one_of("accounting", request.accounting, ACCOUNTING)
+    one_of("scaling", request.scaling, SCALINGS)
+    one_of("penalise", request.penalise, ("original", "scaled"))
+    if request.winsorise is not None:
+        within("winsorise", request.winsorise, 0.5, 1e6, "write winsorise=3.0")
+    if request.scaling != "private":
+        return 0.0
+    return within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25")
+
+
+def _descent(request: Request) -> bool:
+    """Is an option given that only a descent has?"""
+    return any(value is not None for value in (request.passes, request.step, request.clip))
+
+
+def _budget(request: Request) -> tuple[float, float]:
+    epsilon = as_float("epsilon", request.epsilon, "a number greater than 0", "write epsilon=1.0")
+    delta = float(deltas("delta", as_float("delta", request.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
+    return (epsilon if epsilon == math.inf else float(budgets("epsilon", epsilon))), delta
+
+
+def row_radius(chosen: Setting, columns: int) -> float:
+    """The length limit of a row; sqrt(K + 1) is the root mean square length of a row with constant and target."""
+    return chosen.radius * math.sqrt(columns + 1.0)

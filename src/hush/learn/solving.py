@@ -1,0 +1,143 @@
+"""Run the solver of a plan on the rows of a source, with the scaling that was released."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.learn.descent import Trace, descend
+from hush.learn.moment_solver import Products, products, quadratic_minimum
+from hush.learn.noiseless import newton
+from hush.learn.objective import LOGISTIC
+from hush.learn.paid import Paid
+from hush.learn.penalty import Penalty
+from hush.learn.planning import Plan, row_radius
+from hush.learn.row_source import RowSource
+from hush.learn.rows import Rows
+from hush.learn.scaling import Scaling
+from hush.learn.shrinkage import shrunk
+from hush.learn.whitened import gradient_grain, response, whitened_descent
+from hush.learn.whole_sums import WholeRows, chunks
+
+__all__ = ["Problem", "solve"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A plan, its rows, the released scaling of features and target, and the penalty in scaled units."""
+
+    plan: Plan
+    source: RowSource
+    own: Scaling
+    of_target: Scaling
+    penalty: Penalty
+    #: the weights to start from; zeros unless the fit is a warm start
+    start: Array
+    after_pass: Callable[[int, Trace], None] | None
+
+    @property
+    def width(self) -> int:
+        """The number of weights, with the intercept."""
+        return self.source.n_features + self.plan.request.fit_intercept
+
+    def parts(self, *, signs: bool = False) -> Iterator[Array]:
+        """Parts of the rows (u, 1, t) in scaled units, overwritten by the next; `signs` writes labels as -1 and 1."""
+        features, room = self.source.n_features, np.empty((0, 0))
+        for X, y in chunks(self.source):
+            if len(room) < len(y):
+                room = np.ones((len(y), self.width + 1))
+            rows = room[: len(y)]
+            rows[:, features:-1] = 1.0
+            self.own.apply_to_rows(X, rows[:, :features])
+            if self.of_target.spread.size:
+                self.of_target.apply_to_rows(y[:, None], rows[:, -1:])
+            else:
+                rows[:, -1] = 2.0 * y - 1.0 if signs else y
+            yield rows
+
+
+def solve(problem: Problem, paid: Paid) -> Trace:
+    """The trace of the plan's solver; its last weights are the model in scaled units."""
+    made = problem.plan
+    if made.setting.solver == "statistics":
+        return _from_products(problem, paid)
+    if made.setting.solver == "whitened":
+        return _whitened(problem, paid) if made.parts else _without_noise(problem)
+    return _by_descent(problem, paid)
+
+
+def _without_noise(problem: Problem) -> Trace:
+    made = problem.plan
+    return newton(
+        problem.parts,
+        made.rows,
+        made.request.objective,
+        problem.penalty,
+        problem.start,
+        made.setting.passes,
+        problem.after_pass,
+    )
+
+
+def _products(problem: Problem, paid: Paid) -> Products:
+    made = problem.plan
+    signs = made.request.objective is LOGISTIC
+    part = made.part("sums of products")
+    return products(problem.parts(signs=signs), made.rows, row_radius(made.setting, problem.width), part, paid)
+
+
+def _whitened(problem: Problem, paid: Paid) -> Trace:
+    made, part = problem.plan, problem.plan.part("gradients")
+    assert part is not None
+    request, setting = made.request, made.setting
+    rows = WholeRows(problem.source, problem.own, problem.of_target, request.fit_intercept, request.objective)
+    found = _products(problem, paid)
+    trace, shape = whitened_descent(
+        rows, found, problem.penalty, setting, part, problem.start, paid, after_pass=problem.after_pass
+    )
+    error = part.deviation * setting.clips[0] / (gradient_grain(made.rows, setting.clips[0]) * made.rows)
+    variance = error**2 * response(setting, request.objective)
+    trace.weights[-1] = shrunk(
+        trace.weights[-1], shape.hessian, variance, request.objective, constant=request.fit_intercept
+    )
+    return trace
+
+
+def _by_descent(problem: Problem, paid: Paid) -> Trace:
+    made, width = problem.plan, problem.source.n_features
+    # one block for features, constant and target: the only copy of the data, scaled in place
+    block, done = np.empty((problem.width + 1, problem.source.n_rows)), 0
+    for X, y in problem.source.blocks():
+        part = block[:, done : done + len(y)]
+        part[:width], part[width:-1], part[-1] = X.T, 1.0, y
+        done += len(y)
+    problem.own.apply(block[:width])
+    problem.of_target.apply(block[-1:])
+    chosen = made.setting
+    if not made.parts and chosen.solver == "gd" and made.request.step is None:  # no privacy: use the true eigenvalue
+        chosen = replace(chosen, step=0.99 / float(np.linalg.eigvalsh(block[:-1] @ block[:-1].T / block.shape[1])[-1]))
+    data = Rows(block[:-1], block[-1], made.request.objective, np.array(chosen.clips))
+    data.move_all(problem.start)
+    part_ = made.part("updates")
+    return descend(data, problem.penalty, chosen, part_, problem.start, paid, after_pass=problem.after_pass)
+
+
+def _from_products(problem: Problem, paid: Paid) -> Trace:
+    made, penalty = problem.plan, problem.penalty
+    found = _products(problem, paid)
+    hessian, pull = found.matrix[:-1, :-1], found.matrix[:-1, -1]
+    noise = 2.0 * found.error * math.sqrt(problem.width)  # about the spectral norm of the symmetric noise matrix
+    if made.request.objective is LOGISTIC:  # the expanded loss log 2 - (y - 1/2) m + m^2/8, multiplied by 4
+        penalty = Penalty(4.0 * penalty.l1, 4.0 * penalty.l2)
+        pull = 2.0 * pull
+    weights = quadratic_minimum(hessian, pull, penalty, noise)
+    trace = Trace(problem.start, [weights], [hessian @ weights - pull])
+    if problem.after_pass is not None:
+        problem.after_pass(1, trace)
+    return trace

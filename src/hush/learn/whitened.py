@@ -1,0 +1,164 @@
+"""Whitened gradients: one noisy matrix of products, then noisy gradients of rows that are clipped in its geometry.
+
+Let H be the noisy mean of u u' with its eigenvalues raised above the noise, and z = H^(-1/2) u. In the coordinates of z
+a step of length 1 reaches the minimum of a quadratic loss, however strongly the columns are correlated. For logistic
+loss the second derivatives are at most H/4 (Bohning and Lindsay 1988), so a step of length 1 never overshoots. The
+gradient of a row is clipped at the length C in these coordinates, and the noise has the same size in all of them.
+
+Everything that is released is an integer vector (docs/maths/whitened.md): M is H^(-1/2) in integers, S the exact sum of
+R V over the rows (`whole_sums`), and floor(M S / 2^s) is released. One replaced row moves M S by at most 2 C 2^(a+b+c)
+in l2, because every row has |R| |M V| <= C 2^(a+b+c). Rounding down adds at most 1 to each coordinate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.learn.budget import Part, Wish
+from hush.learn.defaults import Setting
+from hush.learn.descent import LARGEST, Noise, Trace
+from hush.learn.moment_solver import Products, quadratic_minimum
+from hush.learn.objective import LOGISTIC, Objective
+from hush.learn.paid import Paid
+from hush.learn.penalty import Penalty
+from hush.learn.shrinkage import limited
+from hush.learn.whole_sums import SLOPE_BITS, Integers, WholeRows, matrix_limit
+from hush.numerics.rounding import FEW_ROUNDINGS, up
+from hush.privacy.sensitivity import Sensitivity
+
+__all__ = ["Geometry", "geometry", "gradient_grain", "gradients_wish", "response", "whitened_descent"]
+
+Array = NDArray[np.float64]
+
+_UNIT_BITS = 30  # a whitened gradient of length 1 is at most the integer 2^30
+
+
+def _unit_bits(rows: int, reach: float) -> int:
+    """A gradient of length 1 is the integer 2^bits; all sums stay below 2^60."""
+    return min(_UNIT_BITS, math.floor(60.0 - math.log2(rows * max(reach, 1.0))))
+
+
+def gradient_grain(rows: int, reach: float) -> float:
+    """The integer that stands for a gradient of length C."""
+    return math.ldexp(reach, _unit_bits(rows, reach))
+
+
+def gradients_wish(rows: int, columns: int, setting: Setting, share: float) -> Wish:
+    """All gradients: `passes` vectors that move by at most 2 C 2^bits + sqrt(K) in l2."""
+    moved = 2.0 * gradient_grain(rows, setting.clips[0]) + math.sqrt(columns)
+    l2 = up(moved, FEW_ROUNDINGS)
+    l1 = up(math.sqrt(columns) * l2, FEW_ROUNDINGS)
+    return Wish(
+        "gradients",
+        share,
+        Sensitivity(l2=l2, dimension=columns, neighbours="replace"),
+        Sensitivity(l1=l1, l2=l2, dimension=columns, neighbours="replace"),
+        columns,
+        setting.passes,
+    )
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """H and integers M = round(2^bits H^(-1/2)), both computed from released numbers."""
+
+    hessian: Array
+    matrix: Integers
+    bits: int
+    #: it maps a gradient in the coordinates of M, in units of 2^bits, to the coordinates of the rows
+    back: Array
+
+
+def geometry(found: Products, columns: int, relative: float) -> Geometry:
+    """H from noisy products. `relative` is the noise of a gradient, rho sqrt(K).
+
+    The spectral norm of the noise is about 2 e sqrt(K). Eigenvalues are raised to it, but not above 1 (the mean of all
+    eigenvalues) unless the gradients are noisy as well: a larger floor makes smaller steps. Above that floor the noise
+    is subtracted, so that a direction that only looks long is not slowed down.
+    """
+    noise = 2.0 * found.error * math.sqrt(columns)
+    floor = min(noise, max(1.0, 4.0 * relative))
+    values, vectors = np.linalg.eigh(found.matrix[:columns, :columns])
+    values = np.maximum(values - (noise - floor), max(floor, 1e-12 * float(np.abs(values).max()), 1e-30))
+    roots = np.sqrt(values)
+    whitening = (vectors / roots).T
+    bits = math.floor(math.log2(matrix_limit(columns) / float(np.abs(whitening).max())))
+    matrix = np.array([[round(math.ldexp(x, bits)) for x in row] for row in whitening.tolist()], dtype=object)
+    return Geometry((vectors * values) @ vectors.T, matrix, bits, vectors * roots)
+
+
+def whitened_descent(
+    rows: WholeRows,
+    found: Products,
+    penalty: Penalty,
+    setting: Setting,
+    part: Part,
+    start: Array,
+    paid: Paid,
+    *,
+    after_pass: Callable[[int, Trace], None] | None = None,
+) -> tuple[Trace, Geometry]:
+    """Gradient steps from the minimum of the released quadratic loss, or from `start` if it is not 0."""
+    columns, reach, count = rows.width, setting.clips[0], rows.source.n_rows
+    shape = geometry(found, columns, setting.rho * math.sqrt(columns))
+    curvature, noise = rows.objective.curvature, Noise(part, paid)
+    rows.measure(shape.matrix.astype(np.float64))
+    limit = math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits)
+    unit = _unit_bits(count, reach)
+    shift = rows.bits + SLOPE_BITS + shape.bits - unit
+    weights = start.copy() if start.any() else _quadratic_start(found, shape, rows.objective, penalty)
+    trace, velocity = Trace(start.copy()), np.zeros(columns)
+    for index in range(setting.passes):
+        total = shape.matrix @ rows.gradient(weights, limit)
+        released = noise.on(np.array([_shifted(int(value), shift) for value in total], dtype=np.int64))
+        gradient = shape.back @ (np.ldexp(released, -unit) / count)
+        velocity = setting.momentum * velocity + gradient
+        step = setting.step * (1.0 if rows.objective is LOGISTIC else max(1.0 / (index + 1.0), _LEAST_STEP))
+        hessian = shape.hessian * (curvature / step)
+        weights = quadratic_minimum(hessian, hessian @ weights - velocity, penalty, 0.0)
+        weights = np.clip(weights, -LARGEST, LARGEST)
+        trace.weights.append(weights.copy())
+        trace.gradients.append(gradient)
+        if after_pass is not None:
+            after_pass(index + 1, trace)
+    return trace, shape
+
+
+#: Steps of squared loss are 1, 1/2, 1/3 and then this long: they average the noise of the gradients.
+_LEAST_STEP = 0.3
+
+
+def response(setting: Setting, objective: Objective) -> float:
+    """The variance of a weight in whitened coordinates, as a multiple of the variance of one gradient's noise.
+
+    It follows the linear recursion of the steps for a curvature equal to the bound (squared loss) or half of it.
+    """
+    curvature = objective.curvature
+    share = 0.5 if objective is LOGISTIC else 1.0
+    moved, velocity = np.zeros(setting.passes), np.zeros(setting.passes)
+    for index in range(setting.passes):
+        step = setting.step * (1.0 if objective is LOGISTIC else max(1.0 / (index + 1.0), _LEAST_STEP))
+        velocity = setting.momentum * velocity + share * moved
+        velocity[index] += 1.0
+        moved = moved - step * velocity
+    return float(moved @ moved) / curvature**2
+
+
+def _shifted(value: int, shift: int) -> int:
+    """floor(value / 2^shift)."""
+    return value >> shift if shift >= 0 else value << -shift
+
+
+def _quadratic_start(found: Products, shape: Geometry, objective: Objective, penalty: Penalty) -> Array:
+    """The minimum of the loss expanded at 0, no longer than a model can be."""
+    pull = found.matrix[:-1, -1]
+    factor = 1.0 / objective.curvature
+    if objective is LOGISTIC:  # the target is the label as -1 or 1: the loss is log 2 - (y - 1/2) m + m^2/8
+        pull = 2.0 * pull
+    weights = quadratic_minimum(shape.hessian, pull, Penalty(factor * penalty.l1, factor * penalty.l2), 0.0)
+    return limited(weights, shape.hessian, objective)

@@ -1,0 +1,135 @@
+"""Sums over rows as exact integers, through fast matrix products.
+
+A float holds every integer up to 2^53. If all products of a sum are integers, and their absolute values add up to less
+than 2^53, then every partial sum is exact in any order, with or without fused operations. So a matrix product of the
+BLAS library gives the exact sum, and replacing one row changes it by the contributions of two rows and by nothing
+else. The bounds are:
+
+- an entry of a scaled row is an integer of at most 2^16 (`ENTRY`),
+- the slope of a row is an integer of at most 2^21 (`SLOPE`),
+- at most 2^12 rows (`MOST_ROWS`) are added in one matrix product: 2^16 2^21 2^12 = 2^49,
+- the sums of these parts are added as integers of unlimited size.
+
+Margins are sums over columns. The released weights are rounded to integers so that these sums stay below 2^53 too. So
+a margin depends on one row only, and not on the block in which that row is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.learn.objective import Objective
+from hush.learn.row_source import RowSource
+from hush.learn.scaling import Scaling
+from hush.numerics.rounding import TWO_ROUNDINGS
+
+__all__ = ["ENTRY", "EXACT", "MOST_ROWS", "SLOPE", "SLOPE_BITS", "Integers", "WholeRows", "chunks", "matrix_limit"]
+
+Array = NDArray[np.float64]
+#: a vector or matrix of Python integers
+Integers = NDArray[np.object_]
+
+EXACT = 2.0**53  # floats hold all integers up to this one
+ENTRY = 2.0**16  # the largest entry of a scaled row
+SLOPE = 2.0**21  # the largest slope of a row
+SLOPE_BITS = 17  # a slope of 1 is the integer 2^17
+MOST_ROWS = 1 << 12  # rows in one matrix product
+_ENTRY_BITS = 13  # a value of one spread is at most the integer 2^13
+_CACHED = 1 << 16  # numbers of one part: they stay in the processor's cache
+
+
+def chunks(source: RowSource) -> Iterator[tuple[Array, Array]]:
+    """The rows of a source in parts that are small enough for exact sums and for the processor's cache."""
+    size = min(max(_CACHED // (source.n_features + 2), 16), MOST_ROWS)
+    for X, y in source.blocks():
+        for start in range(0, len(y), size):
+            yield X[start : start + size], y[start : start + size]
+
+
+def matrix_limit(columns: int) -> float:
+    """The largest entry of an integer matrix whose products with a scaled row are exact."""
+    return 2.0 ** min(math.floor(math.log2(EXACT / (2.0 * ENTRY * columns))), 26)
+
+
+@dataclass
+class WholeRows:
+    """The rows of a source as integers V = round(2^a u), where u is the scaled row and the constant 1.
+
+    `bits` is a. `lengths` belongs to one matrix and is computed when it is first needed.
+    """
+
+    source: RowSource
+    own: Scaling
+    of_target: Scaling
+    constant: bool
+    objective: Objective
+    lengths: list[NDArray[np.float32]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        low, high = ((end - self.own.centre) / self.own.spread for end in (self.own.low, self.own.high))
+        reach = float(np.maximum(np.abs(low), np.abs(high)).max())
+        self.bits = min(_ENTRY_BITS, math.floor(math.log2(ENTRY / max(reach, 1.0))))
+        self._low, self._high = (np.clip(np.ldexp(end, self.bits), -ENTRY, ENTRY) for end in (low, high))
+        self._factor = np.ldexp(1.0 / self.own.spread, self.bits)
+
+    @property
+    def width(self) -> int:
+        """The number of weights: one for each feature, and one for the constant."""
+        return self.source.n_features + self.constant
+
+    def parts(self) -> Iterator[tuple[Array, Array]]:
+        """Pairs (V, target). Both are overwritten by the next pair."""
+        features, room = self.source.n_features, np.empty((0, 0))
+        for X, y in chunks(self.source):
+            if len(room) < len(y):
+                room = np.empty((len(y), self.width))
+                room[:, features:] = 2.0**self.bits
+            whole = room[: len(y)]
+            inner = whole[:, :features]
+            with np.errstate(over="ignore"):  # infinity is clipped
+                np.subtract(X, self.own.centre, out=inner)
+                inner *= self._factor
+            np.clip(inner, self._low, self._high, out=inner)
+            np.rint(inner, out=inner)
+            yield whole, self._target(y)
+
+    def _target(self, y: Array) -> Array:
+        if not self.of_target.spread.size:
+            return y
+        limited = np.clip(y, self.of_target.low[0], self.of_target.high[0])
+        limited -= self.of_target.centre[0]
+        limited /= self.of_target.spread[0]
+        return limited
+
+    def measure(self, matrix: Array) -> None:
+        """Compute `lengths`: for every row an upper bound of the length of M V, where M is an integer matrix.
+
+        The entries of M V are exact. The square root of the sum of squares has a relative error below (K + 16) times
+        2^-53 and is raised by more than this, and by more than the rounding to 32 bits.
+        """
+        spare = 1.0 + TWO_ROUNDINGS.share * (len(matrix) + 16)
+        self.lengths = []
+        for whole, _ in self.parts():
+            image = whole @ matrix.T
+            length = np.sqrt(np.einsum("nk,nk->n", image, image)) * spare
+            self.lengths.append(np.nextafter(length.astype(np.float32), np.float32(np.inf)))
+
+    def gradient(self, weights: Array, limit: float) -> Integers:
+        """S = sum over rows of R V. R is the integer slope of the row at these weights, and |R| |M V| <= limit."""
+        bits = math.floor(math.log2(EXACT / (2.0 * ENTRY * self.width * max(1.0, float(np.abs(weights).max())))))
+        rounded = np.rint(np.ldexp(weights, bits))
+        total: Integers = np.zeros(self.width, dtype=object)
+        for (whole, target), length in zip(self.parts(), self.lengths, strict=True):
+            state = self.objective.start(target)
+            state += np.ldexp(whole @ rounded, -bits - self.bits)
+            slope = np.ldexp(self.objective.slope(state, target, np.empty_like(state)), SLOPE_BITS)
+            np.rint(slope, out=slope)
+            most = np.floor(np.minimum(limit / np.maximum(length, 1.0, dtype=np.float64), SLOPE))
+            np.clip(slope, -most, most, out=slope)
+            total = total + (slope @ whole).astype(np.int64)
+        return total
