@@ -60,8 +60,12 @@ def first_steps(request: Request, rows: int, epsilon: float, delta: float) -> Fi
     private = not math.isinf(epsilon)
     amount = float(np.asarray(gaussian.sigma(epsilon, max(delta, 1e-9)))) if private else 0.0
     keep = columns_to_keep(request.keep, span.low.size, rows, amount, sparse=request.l1 > 0.0)
-    windows = None
-    if in_features or (in_target and target is not None):
+    windows, bounds = None, in_features or (in_target and target is not None)
+    if private and request.accounting != "exact" and (bounds or keep is not None):
+        raise Unsupported(
+            "zCDP accounting has no theorem for private bounds or for a choice of columns; write accounting='exact'."
+        )
+    if bounds:
         windows = windows_plan(span if in_features else None, target if in_target else None, rows, epsilon, delta)
     screen = None
     if keep is not None:
@@ -69,10 +73,6 @@ def first_steps(request: Request, rows: int, epsilon: float, delta: float) -> Fi
     made = FirstSteps(span.low.size if keep is None else keep, windows, screen)
     if not made.choices or not private:
         return made
-    if request.accounting != "exact":
-        raise Unsupported(
-            "zCDP accounting has no theorem for private bounds or for a choice of columns; write accounting='exact'."
-        )
     used = math.fsum(share_of(choice.range, choice.times, epsilon, delta) for choice in made.choices)
     return replace(made, share=used)
 

@@ -45,7 +45,7 @@ class Screen:
     keep: int
     columns: Choice
     label: Choice
-    #: the plan that finds a unit for all columns together; None if their bounds are found anyway
+    #: the plan that finds a unit for all columns together; None if their bounds are found anyway, or for few rows
     units: Windows | None
 
     @property
@@ -121,8 +121,16 @@ def screen_plan(
         keep,
         Choice("columns", span.low.size, _MOVE, keep, range_for(_SHARE, keep, epsilon, delta)),
         Choice("median and share of the target", CELLS, 1, steps, range_for(_LABEL_SHARE, steps, epsilon, delta)),
-        None if found else windows_plan(span, None, rows, epsilon, delta, pooled=True, share=_UNITS_SHARE),
+        None if found else _units(span, rows, epsilon, delta),
     )
+
+
+def _units(span: Span, rows: int, epsilon: float, delta: float) -> Windows | None:
+    """The plan of a common unit; None if there are too few rows, and then the declared bounds are the unit."""
+    try:
+        return windows_plan(span, None, rows, epsilon, delta, pooled=True, share=_UNITS_SHARE)
+    except Unsupported:
+        return None
 
 
 @dataclass(frozen=True)
