@@ -15,7 +15,7 @@ from hush.errors import NotPaid, Unsupported
 from hush.learn import LogisticRegression
 from hush.learn.budget import Part, allot
 from hush.learn.defaults import setting
-from hush.learn.descent import _Noise, updates_wish
+from hush.learn.descent import Noise, updates_wish
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import SQUARED
 from hush.learn.paid import Paid
@@ -177,7 +177,7 @@ def test_the_drawn_vectors_have_the_length_that_was_paid_for(place):
 
 def test_joint_draws_ahead_are_given_out_vector_by_vector_and_only_once():
     part = parts_of((full_gradients(3),))[0]
-    noise = _Noise(part, Paid(unaccounted(part.charge), Repeated(9)))
+    noise = Noise(part, Paid(unaccounted(part.charge), Repeated(9)))
     given = np.concatenate([noise.on(np.zeros(4)) for _ in range(3)])
     drawn = hush.draw(part.mechanism.noise, 3, part.mechanism.step, Repeated(9))
     np.testing.assert_array_equal(given, drawn.reshape(-1) * part.mechanism.step)

@@ -15,10 +15,11 @@ import hush
 from hush import Sensitivity, compose
 from hush.errors import NotPaid
 from hush.learn import ElasticNet, Lasso, LogisticRegression, Ridge
-from hush.learn.descent import _Noise
+from hush.learn.descent import Noise
 from hush.learn.label import found, labels_plan
 from hush.learn.objective import SQUARED
 from hush.learn.paid import Paid
+from hush.learn.row_source import ArrayRows
 from hush.learn.scaling import Span, private_scaling
 from hush.learn.training import Plan, Request, pay, plan, train
 from hush.ledger import payment, unaccounted
@@ -77,7 +78,7 @@ def coefficients(made: Plan):
     """A target for the audit: which labels -> the coefficient and the path to it."""
 
     def draw(target: np.ndarray) -> np.ndarray:
-        fit = train(made, ONES, target, payment=pay(made, None, ""))
+        fit = train(made, ArrayRows(ONES, target), payment=pay(made, None, ""))
         return np.concatenate([fit.coefficients, *fit.trace.weights])
 
     return draw
@@ -128,7 +129,7 @@ def test_the_noise_on_a_coefficient_has_the_size_that_was_paid_for(solver):
     part, count = made.parts[-1], 400
     draws = []
     for _ in range(count):
-        fit = train(made, np.zeros((COUNT, 1)), np.zeros(COUNT), payment=pay(made, None, ""))
+        fit = train(made, ArrayRows(np.zeros((COUNT, 1)), np.zeros(COUNT)), payment=pay(made, None, ""))
         draws.append(float(fit.trace.gradients[0][0]) if solver != "statistics" else None)
     if solver == "statistics":  # the gradient is of a noisy matrix: look at the release itself
         zero = np.zeros(part.mechanism.coordinates, dtype=np.int64)
@@ -215,7 +216,7 @@ def test_every_number_that_is_released_has_a_draw_of_its_own(monkeypatch):
 @pytest.mark.parametrize("together", [1, 3])
 def test_draws_are_given_out_in_order_and_only_once(together):
     part = planned(family="gaussian", delta=1e-6, passes=12).parts[-1]
-    noise = _Noise(part, Paid(unaccounted(part.charge), Repeated(9)))
+    noise = Noise(part, Paid(unaccounted(part.charge), Repeated(9)))
     given = np.concatenate([noise.on(np.zeros(together)) for _ in range(12 // together)])
     drawn = hush.draw(part.mechanism.noise, 12, part.mechanism.step, Repeated(9))
     np.testing.assert_array_equal(given, drawn * part.mechanism.step)
@@ -227,12 +228,12 @@ def test_draws_are_given_out_in_order_and_only_once(together):
 def test_noise_is_drawn_with_a_payment_and_only_once(solver, monkeypatch):
     made = planned(family="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
     paid = pay(made, None, "")
-    train(made, ONES, UP, payment=paid)
+    train(made, ArrayRows(ONES, UP), payment=paid)
     monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
     other = pay(planned(family="gaussian", delta=1e-6, epsilon=2.0), None, "")
     for nothing, words in ((None, "needs a payment"), (paid, "used up"), (other, "was not paid for")):
         with pytest.raises(NotPaid, match=words):
-            train(made, ONES, UP, payment=nothing)
+            train(made, ArrayRows(ONES, UP), payment=nothing)
 
 
 def test_labels_and_scales_are_found_once_for_a_payment():
@@ -244,18 +245,18 @@ def test_labels_and_scales_are_found_once_for_a_payment():
         with pytest.raises(NotPaid):
             found(labels, made, spent)
     scale = planned(scaling="private").parts[0]
-    source, columns = Paid(unaccounted(scale.charge)), [np.zeros(COUNT), np.zeros(COUNT)]
+    source, columns = Paid(unaccounted(scale.charge)), np.zeros((2, 2), dtype=np.int64)
     span = Span(np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
-    private_scaling(columns, span, scale, source)
+    private_scaling(columns, COUNT, span, scale, source)
     for spent in (source, Paid(None), paid):
         with pytest.raises(NotPaid):
-            private_scaling(columns, span, scale, spent)
+            private_scaling(columns, COUNT, span, scale, spent)
 
 
 def test_a_plan_without_noise_has_no_payment():
     made = planned(epsilon=math.inf, passes=300)
     assert pay(made, None, "") is None
-    assert np.isfinite(train(made, ONES, UP, payment=None).coefficients).all()
+    assert np.isfinite(train(made, ArrayRows(ONES, UP), payment=None).coefficients).all()
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.05, 1e-7), (1.0, 1e-6), (30.0, 0.01)])

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from hush import InvalidParameter, Mechanism
 from hush.learn import ElasticNet, LogisticRegression, Ridge
-from hush.learn.moment_solver import _ABOVE, _DIAGONAL, products_wish, whole_rows
+from hush.learn.moment_solver import _ABOVE, _DIAGONAL, _grain, products_wish, whole_rows
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.rows import Rows, grain
 from hush.learn.scaling import Scaling, Span, moment_sums, moments_wish
@@ -91,7 +91,7 @@ def test_sums_of_grains_stay_exact(rows):
 
 @given(table, row, st.integers(0, COUNT - 1))
 def test_moments_move_by_at_most_what_is_paid_for(data, new, place):
-    one, two = (moment_sums(rows.T.copy(), SPAN) for rows in (data, exchanged(data, place, new)))
+    one, two = (moment_sums(rows.copy(), SPAN) for rows in (data, exchanged(data, place, new)))
     moved = (one - two).astype(float)
     wish = moments_wish(WIDTH, 0.25)
     assert np.linalg.norm(moved) <= wish.bound.l2_bound
@@ -115,7 +115,7 @@ def test_the_moment_bounds_hold_on_a_dense_grid_and_are_nearly_reached():
 
 def released(columns: np.ndarray, radius: float) -> np.ndarray:
     """The whole numbers that get noise, made anew from the definition."""
-    rows, _ = whole_rows(columns.copy(), radius)
+    rows = whole_rows(columns.T.copy(), radius, _grain(columns.shape[1], radius)).T
     exact = [[sum(int(a) * int(b) for a, b in zip(x, y, strict=True)) for y in rows] for x in rows]
     return np.array(
         [_DIAGONAL * exact[i][i] for i in range(len(rows))]
@@ -158,8 +158,9 @@ def test_the_product_bound_is_nearly_reached():
 def test_rows_are_never_longer_than_the_radius():
     numbers = np.random.default_rng(2)
     columns = numbers.normal(size=(6, 5000)) * numbers.choice([1e-9, 1.0, 1e6], 5000)
-    whole, unit = whole_rows(columns, 1.7)
-    lengths = [sum(int(v) ** 2 for v in column) for column in whole.T]
+    unit = _grain(5000, 1.7)
+    whole = whole_rows(columns.T.copy(), 1.7, unit)
+    lengths = [sum(int(v) ** 2 for v in row) for row in whole]
     assert max(lengths) <= (1.7 * unit) ** 2
     assert max(lengths) > 0.999 * (1.7 * unit) ** 2
 
@@ -205,6 +206,8 @@ WAYS = [
         ("gd", "private", False, None),
         ("statistics", "private", True, 3.0),
         ("statistics", "public", False, None),
+        ("whitened", "private", True, 3.0),
+        ("whitened", "public", False, None),
     ]
 ]
 

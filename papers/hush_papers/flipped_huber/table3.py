@@ -105,6 +105,7 @@ def _model(data: LearningSet, rows: int, **settings: Any) -> LogisticRegression 
         "scaling": "paper",
         "winsorise": None,
         "solver": "cd",
+        "penalise": "original",
     }
     weight = data.penalty[1]
     if data.logistic:

@@ -31,9 +31,12 @@ _LARGEST_CLIP = {"squared": 12.0, "logistic": 4.0}
 #: Below this rho the clipping bound grows faster, like rho^(-2/3).
 _FAINT = 0.02
 #: Below this noise in the matrix of products, least squares from products is as good as whitened gradients, and faster.
-_CLEAR = 0.0005
+_CLEAR = 0.0015
 #: The passes of whitened gradients that `relative_noise` assumes if delta = 0, where the budget is divided by them.
 _PURE_PASSES = 5
+#: Below nu = 0.001 the largest clip of whitened gradients is this over nu, so that its bias fades with the noise.
+_FADES = 0.0005
+_LOOSEST = 16.0
 #: The share of the matrix in what whitened gradients have; the gradients have the rest.
 MATRIX_SHARE = 0.3
 #: The factor of rho^(-1/3) in the clipping bound, by loss.
@@ -142,13 +145,13 @@ def _whitened(
     nu = rho * math.sqrt(columns)
     radius = _radius_rule(_matrix_noise(rho / math.sqrt(MATRIX_SHARE), columns))
     if objective is SQUARED:
-        reach = min(max(0.19 / math.sqrt(nu), 0.3), 2.0)
+        reach = min(max(0.19 / math.sqrt(nu), 0.3), max(2.0, _FADES / nu), _LOOSEST)
         # if the noise of the matrix hides its eigenvalues, steps reach less far
         hidden = radius**2 * (columns + 1.0) * rho / math.sqrt(MATRIX_SHARE) > 0.5
         count = 10 if hidden and nu < 0.2 and not pure else 5
     else:
-        reach = min(max(0.06 / math.sqrt(nu), 0.15), 0.5)
-        count = min(max(round(2.6 / math.sqrt(nu)), 3), _PURE_PASSES if pure else 30)
+        reach = min(max(0.06 / math.sqrt(nu), 0.15), max(0.5, _FADES / nu), _LOOSEST)
+        count = min(max(round(2.6 / math.sqrt(nu)), 3), _PURE_PASSES if pure else _PASSES)
     count = count if passes is None else whole("passes", passes)
     if count * columns > MOST_DRAWS:
         raise reject("passes", passes, f"at most {MOST_DRAWS // columns} for {columns} columns", "write passes=10")

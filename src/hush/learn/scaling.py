@@ -132,7 +132,8 @@ class Scaling:
 
     def apply_to_rows(self, rows: Array, out: Array) -> None:
         """Write the scaled rows (N, K) into `out`."""
-        np.clip(rows, self.low, self.high, out=out)
+        np.maximum(rows, self.low, out=out)
+        np.minimum(out, self.high, out=out)
         out -= self.centre
         out /= self.spread
 

@@ -5,9 +5,9 @@ than 2^53, then every partial sum is exact in any order, with or without fused o
 BLAS library gives the exact sum, and replacing one row changes it by the contributions of two rows and by nothing
 else. The bounds are:
 
-- an entry of a scaled row is an integer of at most 2^16 (`ENTRY`),
+- an entry of a scaled row is an integer of at most 2^15 - 1 (`ENTRY`),
 - the slope of a row is an integer of at most 2^21 (`SLOPE`),
-- at most 2^12 rows (`MOST_ROWS`) are added in one matrix product: 2^16 2^21 2^12 = 2^49,
+- at most 2^12 rows (`MOST_ROWS`) are added in one matrix product: 2^15 2^21 2^12 = 2^48,
 - the sums of these parts are added as integers of unlimited size.
 
 Margins are sums over columns. The released weights are rounded to integers so that these sums stay below 2^53 too. So
@@ -35,12 +35,13 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.object_]
 
 EXACT = 2.0**53  # floats hold all integers up to this one
-ENTRY = 2.0**16  # the largest entry of a scaled row
+ENTRY = 2.0**15 - 1.0  # the largest entry of a scaled row; it fits into 16 bits
 SLOPE = 2.0**21  # the largest slope of a row
 SLOPE_BITS = 17  # a slope of 1 is the integer 2^17
 MOST_ROWS = 1 << 12  # rows in one matrix product
 _ENTRY_BITS = 13  # a value of one spread is at most the integer 2^13
 _CACHED = 1 << 16  # numbers of one part: they stay in the processor's cache
+_KEPT = 1 << 28  # bytes: integer rows are kept between passes if they need at most this much memory
 
 
 def chunks(source: RowSource) -> Iterator[tuple[Array, Array]]:
@@ -60,7 +61,8 @@ def matrix_limit(columns: int) -> float:
 class WholeRows:
     """The rows of a source as integers V = round(2^a u), where u is the scaled row and the constant 1.
 
-    `bits` is a. `lengths` belongs to one matrix and is computed when it is first needed.
+    `bits` is a. `lengths` belongs to one matrix; `measure` computes it. Small tables are kept as integers of 16 bits, a
+    quarter of the data. Larger ones are read and scaled again in every pass.
     """
 
     source: RowSource
@@ -69,6 +71,7 @@ class WholeRows:
     constant: bool
     objective: Objective
     lengths: list[NDArray[np.float32]] = field(default_factory=list)
+    _kept: list[tuple[NDArray[np.int16], Array]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         low, high = ((end - self.own.centre) / self.own.spread for end in (self.own.low, self.own.high))
@@ -83,7 +86,17 @@ class WholeRows:
         return self.source.n_features + self.constant
 
     def parts(self) -> Iterator[tuple[Array, Array]]:
-        """Pairs (V, target). Both are overwritten by the next pair."""
+        """Pairs (V, target). V is overwritten by the next pair."""
+        if not self._kept:
+            yield from self._read()
+            return
+        room = np.empty((max(len(target) for _, target in self._kept), self.width))
+        for small, target in self._kept:
+            whole = room[: len(target)]
+            np.copyto(whole, small)
+            yield whole, target
+
+    def _read(self) -> Iterator[tuple[Array, Array]]:
         features, room = self.source.n_features, np.empty((0, 0))
         for X, y in chunks(self.source):
             if len(room) < len(y):
@@ -91,10 +104,11 @@ class WholeRows:
                 room[:, features:] = 2.0**self.bits
             whole = room[: len(y)]
             inner = whole[:, :features]
-            with np.errstate(over="ignore"):  # infinity is clipped
+            with np.errstate(over="ignore"):  # infinity is limited in the next step
                 np.subtract(X, self.own.centre, out=inner)
                 inner *= self._factor
-            np.clip(inner, self._low, self._high, out=inner)
+            np.maximum(inner, self._low, out=inner)
+            np.minimum(inner, self._high, out=inner)
             np.rint(inner, out=inner)
             yield whole, self._target(y)
 
@@ -113,11 +127,16 @@ class WholeRows:
         2^-53 and is raised by more than this, and by more than the rounding to 32 bits.
         """
         spare = 1.0 + TWO_ROUNDINGS.share * (len(matrix) + 16)
-        self.lengths = []
-        for whole, _ in self.parts():
+        self.lengths, self._kept = [], []
+        small = 2 * self.source.n_rows * self.width <= _KEPT
+        kept = []
+        for whole, target in self._read():
+            if small:
+                kept.append((whole.astype(np.int16), np.array(target)))
             image = whole @ matrix.T
             length = np.sqrt(np.einsum("nk,nk->n", image, image)) * spare
             self.lengths.append(np.nextafter(length.astype(np.float32), np.float32(np.inf)))
+        self._kept = kept
 
     def gradient(self, weights: Array, limit: float) -> Integers:
         """S = sum over rows of R V. R is the integer slope of the row at these weights, and |R| |M V| <= limit."""
