@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, non_negative, positive, within
 from hush.learn import label
+from hush.learn.caution import about_callers
 from hush.learn.model import LinearModel
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.paid import Paid
@@ -41,6 +42,7 @@ class _Regression(RegressorMixin, LinearModel):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn coef_ and intercept_ from rows X and targets y; guarantee_, receipt_ and trace_ describe the fit."""
+        about_callers(charged=self.ledger is not None, private=self.epsilon != np.inf)
         with self._unchanged_on_failure():
             return self._fitted(*self._checked(X, y))
 
@@ -143,6 +145,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn coef_ and intercept_ from rows X and labels y; guarantee_, receipt_ and trace_ describe the fit."""
+        about_callers(charged=self.ledger is not None, private=self.epsilon != np.inf)
         with self._unchanged_on_failure():
             return self._fitted(*self._checked(X, y))
 

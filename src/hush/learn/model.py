@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, reject, whole
+from hush.learn.caution import NoRandomState, about_bounds
 from hush.learn.defaults import MOST_DRAWS
 from hush.learn.first_steps import take
 from hush.learn.fit_receipt import guarantee, of_chain, receipt
@@ -39,7 +40,7 @@ _SETTINGS = (
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearModel(BaseEstimator, ABC):
+class LinearModel(NoRandomState, BaseEstimator, ABC):
     """A generalised linear model with a private fit. Every estimator has these parameters, all keyword-only:
 
     epsilon, delta: the budget of one fit. epsilon = inf gives the same model without noise and without privacy.
@@ -202,6 +203,8 @@ class LinearModel(BaseEstimator, ABC):
             options: dict[str, Any] = {"before": before, "after_pass": after_pass}
             fit = taken.whole(train(taken.plan, taken.source, payment=payment, entropy=entropy, **options), made)
         self._write(fit, None if payment is None else payment.entry, started_from, ledger)
+        if taken.plan.part("means and spreads") is not None and made.first.windows is None:
+            about_bounds(fit.scaling.spread[taken.columns], request.span.half[taken.columns])
 
     def _last_weights(self, ledger: Ledger | None) -> tuple[tuple[Array, float], list[int]] | None:
         """The released weights of a warm start and the ledger entries that paid for them; None for a fresh start.
