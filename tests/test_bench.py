@@ -31,6 +31,8 @@ FRAME = {
     "learn_ball",
     "learn_page",
     "learn_peers",
+    "learn_sets",
+    "learn_wide",
     "coverage",
     "accounting",
     "keys",

@@ -194,3 +194,13 @@ def test_the_examples_have_a_person_a_row(capsys):
         main(["learn", "--help"])
     text = capsys.readouterr().out
     assert "visits.parquet" not in text and "--unit person_id" in text
+
+
+def test_ranges_are_refined_and_features_chosen(people, capsys):
+    words = ["learn", str(people), "--model", "ridge", "--target", "spending:-9000:9000", "--feature", "age:-3000:3000"]
+    assert main([*words, *BUDGET, "--refine-bounds", "--keep", "1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["receipt"]["bounds"] == "found privately: features and target"
+    assert shown["coefficients"]["age"] == pytest.approx(3.0, abs=1.0)
+    assert main([*words, *BUDGET, "--keep", "2"]) == 2
+    assert "n_features_to_keep must be at most 1" in capsys.readouterr().err

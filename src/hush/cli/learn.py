@@ -131,6 +131,8 @@ def _learn(options: argparse.Namespace) -> None:
         "ledger": ledger,
     }
     common |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
+    keep = int(options.keep) if options.keep.isdecimal() else options.keep
+    common |= {"refine_bounds": options.refine_bounds, "n_features_to_keep": keep}
     if logistic:
         y, classes = _labels(rows[target], options.classes)
         common |= {"classes": classes} | ({} if options.penalty is None else {"C": options.penalty})
@@ -203,6 +205,14 @@ def register(command: Command) -> None:
         help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
     )
     learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
+    learn.add_argument(
+        "--refine-bounds",
+        action="store_true",
+        help="find narrower ranges within the given ones, for a part of the budget",
+    )
+    learn.add_argument(
+        "--keep", default="auto", metavar="N", help="fit only the N best features, chosen privately; or 'auto' or 'all'"
+    )
     learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
     learn.add_argument("--ledger", help="the ledger file to charge (create it with `hush ledger new`)")
     learn.add_argument("--verbose", type=int, default=0, help="1 shows a progress bar, 2 a line per pass")
