@@ -173,6 +173,18 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
     emit(options, document, "\n".join(lines))
 
 
+def _first_steps(learn: argparse.ArgumentParser) -> None:
+    """The options of the steps before the fit."""
+    learn.add_argument(
+        "--refine-bounds",
+        action="store_true",
+        help="find narrower ranges within the given ones, for a part of the budget",
+    )
+    learn.add_argument(
+        "--keep", default="auto", metavar="N", help="fit only the N best features, chosen privately; or 'auto' or 'all'"
+    )
+
+
 def register(command: Command) -> None:
     """Add the group's commands."""
     learn = command("learn", _learn, "fit a private linear model to a table", _EXAMPLES)
@@ -205,14 +217,7 @@ def register(command: Command) -> None:
         help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
     )
     learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
-    learn.add_argument(
-        "--refine-bounds",
-        action="store_true",
-        help="find narrower ranges within the given ones, for a part of the budget",
-    )
-    learn.add_argument(
-        "--keep", default="auto", metavar="N", help="fit only the N best features, chosen privately; or 'auto' or 'all'"
-    )
+    _first_steps(learn)
     learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
     learn.add_argument("--ledger", help="the ledger file to charge (create it with `hush ledger new`)")
     learn.add_argument("--verbose", type=int, default=0, help="1 shows a progress bar, 2 a line per pass")

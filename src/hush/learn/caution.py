@@ -7,7 +7,7 @@ Python shows each text once.
 
 from __future__ import annotations
 
-import sys
+import inspect
 import warnings
 from collections.abc import Iterator
 from types import FrameType
@@ -71,7 +71,7 @@ def about_callers(*, charged: bool, private: bool) -> None:
 
 
 def _callers() -> Iterator[FrameType]:
-    frame: FrameType | None = sys._getframe(2)
+    frame = inspect.currentframe()
     for _ in range(_FRAMES):
         if frame is None:
             return

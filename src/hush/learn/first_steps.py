@@ -52,6 +52,8 @@ class FirstSteps:
 
 
 NO_STEPS = FirstSteps(0)
+#: The neighbours that the scores of the choices are proved for: one replaced row.
+ONE_ROW = ("replace", 1)
 
 
 def first_steps(request: Request, rows: int, epsilon: float, delta: float) -> FirstSteps:
@@ -61,6 +63,17 @@ def first_steps(request: Request, rows: int, epsilon: float, delta: float) -> Fi
     amount = float(np.asarray(gaussian.sigma(epsilon, max(delta, 1e-9)))) if private else 0.0
     keep = columns_to_keep(request.keep, span.low.size, rows, amount, sparse=request.l1 > 0.0)
     windows, bounds = None, in_features or (in_target and target is not None)
+    relation = getattr(request, "relation", None)  # which data sets are neighbours, where a request states it
+    if (
+        private
+        and (bounds or keep is not None)
+        and relation is not None
+        and (relation.neighbours, relation.rows) != ONE_ROW
+    ):
+        raise Unsupported(
+            "private bounds and a choice of columns need one row for each person, in an array; declare bounds, and "
+            "write n_features_to_keep='all'."
+        )
     if private and request.accounting != "exact" and (bounds or keep is not None):
         raise Unsupported(
             "zCDP accounting has no theorem for private bounds or for a choice of columns; write accounting='exact'."
