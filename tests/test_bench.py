@@ -33,6 +33,8 @@ FRAME = {
     "learn_peers",
     "learn_sets",
     "learn_wide",
+    "learn_methods",
+    "learn_rivals",
     "coverage",
     "accounting",
     "keys",
@@ -41,7 +43,7 @@ FRAME = {
     "workload",
     "synthetic",
     "adult",
-}  # the last eight: measurements that are run by hand, and their data
+}  # the last ones: measurements that are run by hand, and their data
 
 
 @pytest.fixture

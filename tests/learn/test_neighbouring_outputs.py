@@ -61,7 +61,7 @@ REGRESSIONS = [
         kind, {"solver": solver, "scaling": scaling}, marks=[pytest.mark.exhaustive] if (i + j + k) % 2 else []
     )
     for i, kind in enumerate((Ridge, Lasso, ElasticNet))
-    for j, solver in enumerate(("cd", "gd", "statistics"))
+    for j, solver in enumerate(("cd", "gd", "statistics", "whitened"))
     for k, scaling in enumerate(("private", "public"))
 ]
 COMMON = {"epsilon": 3.0, "delta": 1e-6, "bounds": (-1, 1), "family": "gaussian", "verbose": 2}
@@ -83,7 +83,7 @@ def test_regressions_show_what_they_release_and_no_more(kind, settings):
         assert "coef_" in assert_alike(made, (X, one), (X, other))
 
 
-@pytest.mark.parametrize("settings", [{"solver": "statistics"}, {"solver": "gd", "passes": 1}])
+@pytest.mark.parametrize("settings", [{"solver": "statistics"}, {"solver": "whitened"}, {"solver": "gd", "passes": 1}])
 def test_fits_with_joint_noise_show_what_they_release_and_no_more(settings):
     def made():
         paid = Ledger(None, epsilon=50.0, delta=1e-3)
@@ -207,7 +207,7 @@ def test_the_order_of_rows_does_not_show():
 
 
 @pytest.mark.parametrize("new", [True, 1.0, np.float32(1.0), np.int8(1), np.True_, -0.0])
-@pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
+@pytest.mark.parametrize("solver", ["cd", "gd", "statistics", "whitened"])
 def test_declared_classes_show_as_they_were_declared(new, solver):
     """A list of True and False is not an array of booleans: one whole number in it would show."""
 

@@ -224,7 +224,7 @@ def test_draws_are_given_out_in_order_and_only_once(together):
         noise.on(np.zeros(1))
 
 
-@pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
+@pytest.mark.parametrize("solver", ["cd", "gd", "statistics", "whitened"])
 def test_noise_is_drawn_with_a_payment_and_only_once(solver, monkeypatch):
     made = planned(family="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
     paid = pay(made, None, "")

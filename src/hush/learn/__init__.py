@@ -1,4 +1,4 @@
-"""Private linear models with scikit-learn's interface, trained by noisy coordinate descent with exact accounting.
+"""Private linear models with scikit-learn's interface, trained by noisy gradients with exact accounting.
 
     model = hush.learn.LogisticRegression(epsilon=1.0, delta=1e-6, bounds=[(18, 90), (0, 1)]).fit(X, y)
     model.coef_, model.guarantee_, model.receipt_

@@ -112,15 +112,16 @@ def whitened_descent(
     unit = _unit_bits(count, reach)
     shift = rows.bits + SLOPE_BITS + shape.bits - unit
     weights = start.copy() if start.any() else _quadratic_start(found, shape, rows.objective, penalty)
-    trace, velocity = Trace(start.copy()), np.zeros(columns)
+    trace, previous = Trace(start.copy()), weights
     for index in range(setting.passes):
         total = shape.matrix @ rows.gradient(weights, limit)
         released = noise.on(np.array([_shifted(int(value), shift) for value in total], dtype=np.int64))
         gradient = shape.back @ (np.ldexp(released, -unit) / count)
-        velocity = setting.momentum * velocity + gradient
         step = setting.step * (1.0 if rows.objective is LOGISTIC else max(1.0 / (index + 1.0), _LEAST_STEP))
         hessian = shape.hessian * (curvature / step)
-        weights = quadratic_minimum(hessian, hessian @ weights - velocity, penalty, 0.0)
+        point = weights + setting.momentum * (weights - previous)
+        previous = weights
+        weights = quadratic_minimum(hessian, hessian @ point - gradient, penalty, 0.0)
         weights = np.clip(weights, -LARGEST, LARGEST)
         trace.weights.append(weights.copy())
         trace.gradients.append(gradient)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from hush.learn.objective import Objective
 from hush.learn.row_source import RowSource
 from hush.learn.scaling import Scaling
-from hush.numerics.rounding import TWO_ROUNDINGS
+from hush.numerics.rounding import TWO_ROUNDINGS, next_up
 
 __all__ = ["ENTRY", "EXACT", "MOST_ROWS", "SLOPE", "SLOPE_BITS", "Integers", "WholeRows", "chunks", "matrix_limit"]
 
@@ -134,8 +135,8 @@ class WholeRows:
             if small:
                 kept.append((whole.astype(np.int16), np.array(target)))
             image = whole @ matrix.T
-            length = np.sqrt(np.einsum("nk,nk->n", image, image)) * spare
-            self.lengths.append(np.nextafter(length.astype(np.float32), np.float32(np.inf)))
+            length: Any = (np.sqrt(np.einsum("nk,nk->n", image, image)) * spare).astype(np.float32)
+            self.lengths.append(np.asarray(next_up(length), dtype=np.float32))
         self._kept = kept
 
     def gradient(self, weights: Array, limit: float) -> Integers:
