@@ -89,3 +89,12 @@ def test_a_lasso_selects():
     kept = [np.count_nonzero(Lasso(**public, n_features_to_keep="all").fit(many, y).coef_) for _ in range(5)]
     assert np.median(kept) <= 6  # a noisy weight is kept with probability P(|N(0, 1)| > 1.4) = 0.16
     assert without_small(np.array([0.5, -2.0]), np.ones(2), Penalty(np.zeros(2), np.ones(2))).tolist() == [0.5, -2.0]
+
+
+def test_the_runs_of_a_search_do_not_warn():
+    """A warning would show the released spreads of a run that is not published."""
+    numbers = np.random.default_rng(2)
+    many = numbers.normal(size=(20_000, 1))
+    model = Ridge(epsilon=3.0, delta=0.0, bounds=(-100, 100), target_bounds=(-5, 5))
+    assert _texts(lambda: Ridge(**model.get_params()).fit(many, many[:, 0]))
+    assert not _texts(lambda: search(model, delta=0.0, epsilon=6.0).fit(many, many[:, 0]))

@@ -44,7 +44,8 @@ class _Regression(RegressorMixin, LinearModel):
         """Learn coef_ and intercept_ from rows X and targets y; guarantee_, receipt_ and trace_ describe the fit."""
         about_callers(charged=self.ledger is not None, private=self.epsilon != np.inf)
         with self._unchanged_on_failure():
-            return self._fitted(*self._checked(X, y))
+            self._fitted(*self._checked(X, y))
+        return self._cautioned()
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         rows, target = super()._checked(X, y, y_numeric=True, **options)
@@ -147,7 +148,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         """Learn coef_ and intercept_ from rows X and labels y; guarantee_, receipt_ and trace_ describe the fit."""
         about_callers(charged=self.ledger is not None, private=self.epsilon != np.inf)
         with self._unchanged_on_failure():
-            return self._fitted(*self._checked(X, y))
+            self._fitted(*self._checked(X, y))
+        return self._cautioned()
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         return super()._checked(X, label.as_labels(y), **options)

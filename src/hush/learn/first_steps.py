@@ -101,11 +101,6 @@ class Taken:
     span: Span
     kept: NDArray[np.int64] | None
 
-    @property
-    def columns(self) -> NDArray[np.int64]:
-        """The places of the columns that are left."""
-        return np.arange(self.span.low.size) if self.kept is None else self.kept
-
     def whole(self, fit: Fit, made: Plan) -> Fit:
         """The fit with a coefficient 0 for every column that was not kept."""
         if self.kept is None:

@@ -203,8 +203,18 @@ class LinearModel(NoRandomState, BaseEstimator, ABC):
             options: dict[str, Any] = {"before": before, "after_pass": after_pass}
             fit = taken.whole(train(taken.plan, taken.source, payment=payment, entropy=entropy, **options), made)
         self._write(fit, None if payment is None else payment.entry, started_from, ledger)
-        if taken.plan.part("means and spreads") is not None and made.first.windows is None:
-            about_bounds(fit.scaling.spread[taken.columns], request.span.half[taken.columns])
+
+    def _cautioned(self) -> Self:
+        """The fitted model, after a warning if its declared bounds are far too wide.
+
+        `fit` calls it. The runs of a search do not: a warning would show the released spreads of a run that is not
+        published.
+        """
+        declared = self.receipt_["bounds"] == "declared" and self.scaling == "private"
+        if declared and self.epsilon != np.inf:
+            span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
+            about_bounds(self.spread_[self.kept_features_], span.half[self.kept_features_])
+        return self
 
     def _last_weights(self, ledger: Ledger | None) -> tuple[tuple[Array, float], list[int]] | None:
         """The released weights of a warm start and the ledger entries that paid for them; None for a fresh start.
