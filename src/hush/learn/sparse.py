@@ -1,10 +1,9 @@
 """Set the weights to 0 that an l1 penalty and the noise leave no reason to keep.
 
 An l1 penalty sets weights to 0, but noise moves them away from 0 again. The variance of the noise of every weight is
-known. A weight whose square is below twice this variance is set to 0. The reason: the square of a noisy weight is on
-average the square of the true weight plus the variance, and under squared loss a weight removes more error than its
-noise adds only if the square of the true weight is above the variance. Only weights with an l1 penalty change. This
-uses released numbers only.
+known, for columns that are not correlated. A weight whose square is below this variance is set to 0. The reason: under
+squared loss a weight removes more error than its noise adds only if the square of the true weight is above the variance.
+Only weights with an l1 penalty change. This uses released numbers only.
 """
 
 from __future__ import annotations
@@ -18,14 +17,12 @@ __all__ = ["without_small"]
 
 Array = NDArray[np.float64]
 
-_TWICE = 2.0  # the variance and the square of a weight that is as large as its noise
-
 
 def without_small(weights: Array, variance: Array, penalty: Penalty) -> Array:
-    """The weights, with 0 for penalised ones whose square is below twice the variance of their noise.
+    """The weights, with 0 for penalised ones whose square is below the variance of their noise.
 
     >>> penalty = Penalty(np.array([0.1, 0.1, 0.0]), np.zeros(3))
-    >>> without_small(np.array([1.0, 3.0, 1.0]), np.ones(3), penalty).tolist()
-    [0.0, 3.0, 1.0]
+    >>> without_small(np.array([0.5, 3.0, 0.5]), np.ones(3), penalty).tolist()
+    [0.0, 3.0, 0.5]
     """
-    return np.where((penalty.l1 > 0.0) & (weights**2 < _TWICE * variance), 0.0, weights)
+    return np.where((penalty.l1 > 0.0) & (weights**2 < variance), 0.0, weights)
