@@ -213,3 +213,13 @@ def test_a_person_with_several_rows(tmp_path, capsys):
     without = [part for part in common if part not in ("--unit", "id")]
     assert main(["learn", *without, "--model", "ridge", "--target", "cost:0:100", "--rows-per-unit", "2"]) != 0
     assert "--rows-per-unit needs --unit" in capsys.readouterr().err
+
+
+def test_ranges_are_refined_and_features_chosen(people, capsys):
+    words = ["learn", str(people), "--model", "ridge", "--target", "spending:-9000:9000", "--feature", "age:-3000:3000"]
+    assert main([*words, *BUDGET, "--refine-bounds", "--keep", "1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["receipt"]["bounds"] == "found privately: features and target"
+    assert shown["coefficients"]["age"] == pytest.approx(3.0, abs=1.0)
+    assert main([*words, *BUDGET, "--keep", "2"]) == 2
+    assert "n_features_to_keep must be at most 1" in capsys.readouterr().err

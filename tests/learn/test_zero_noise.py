@@ -117,6 +117,7 @@ def test_penalise_scaled_is_the_penalty_on_standardised_columns():
     np.testing.assert_allclose(model.coef_, exact.coef_ * height / spread, rtol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:the declared bounds")
 @pytest.mark.parametrize("solver", ["whitened", "cd", "gd", "statistics"])
 @pytest.mark.parametrize("name", list(PAIRS))
 def test_much_budget_comes_near(name, solver):

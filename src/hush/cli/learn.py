@@ -136,6 +136,8 @@ def _learn(options: argparse.Namespace) -> None:
         "ledger": ledger,
     }
     common |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
+    keep = int(options.keep) if options.keep.isdecimal() else options.keep
+    common |= {"refine_bounds": options.refine_bounds, "n_features_to_keep": keep}
     if logistic:
         y, classes = _labels(rows[target], options.classes)
         common |= {"classes": classes} | ({} if options.penalty is None else {"C": options.penalty})
@@ -210,6 +212,18 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
     emit(options, document, "\n".join(lines))
 
 
+def _first_steps(learn: argparse.ArgumentParser) -> None:
+    """The options of the steps before the fit."""
+    learn.add_argument(
+        "--refine-bounds",
+        action="store_true",
+        help="find narrower ranges within the given ones, for a part of the budget",
+    )
+    learn.add_argument(
+        "--keep", default="auto", metavar="N", help="fit only the N best features, chosen privately; or 'auto' or 'all'"
+    )
+
+
 def register(command: Command) -> None:
     """Add the group's commands."""
     learn = command("learn", _learn, "fit a private linear model to a table", _EXAMPLES)
@@ -248,6 +262,7 @@ def register(command: Command) -> None:
         help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
     )
     learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
+    _first_steps(learn)
     learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
     learn.add_argument("--ledger", help="the ledger file to charge (create it with `hush ledger new`)")
     learn.add_argument("--verbose", type=int, default=0, help="1 shows a progress bar, 2 a line per pass")

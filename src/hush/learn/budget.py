@@ -18,13 +18,13 @@ import numpy as np
 from hush.calibration.ranking import calibrate
 from hush.errors import NotCertified, Unsupported, one_of
 from hush.learn import zcdp
+from hush.learn.noise_beside import amount_beside, shaped
 from hush.learn.vector_noise import BALL, noise_of_vectors
 from hush.noise import catalogue
 from hush.noise import gaussian as gaussian_noise
 from hush.noise.contract import Law, Noise
 from hush.noise.gaussian import Gaussian
-from hush.numerics.rounding import COARSE_SEARCH, PURE_EPSILON, SPARE, up
-from hush.numerics.search import safe_end
+from hush.numerics.rounding import PURE_EPSILON, SPARE, up
 from hush.privacy import gaussian
 from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.privacy.compose import compose
@@ -47,7 +47,6 @@ ACCOUNTING = ("exact", "zcdp")
 #: Above this r = 2T/(epsilon sigma_1)^2 no family saves more than 1 % of the Gaussian's variance (docs/learn.md), so
 #: the search over families, which takes seconds, is skipped.
 _GAUSSIAN_BEYOND = 5.0
-_LARGEST_FACTOR = 1e6  # give up enlarging a noise beyond this multiple of its scale
 
 
 @dataclass(frozen=True)
@@ -121,14 +120,22 @@ def must_be_allowed(family: object) -> str | None:
 
 
 def allot(
-    epsilon: float, delta: float, wishes: tuple[Wish, ...], *, family: str | None, accounting: str
+    epsilon: float,
+    delta: float,
+    wishes: tuple[Wish, ...],
+    *,
+    family: str | None,
+    accounting: str,
+    others: tuple[Charge, ...] = (),
 ) -> tuple[Part, ...]:
     """The least noise for each part so that all parts together are (epsilon, delta)-private.
 
-    Guarantees: compose(part.charge for all parts) meets (epsilon, delta). With accounting="zcdp" the noise comes from
-    the looser zCDP route of the flipped Huber paper, so it is larger than needed.
+    `others` are charges of the same fit whose noise is known. The shares of the wishes divide what they leave.
+
+    Guarantees: compose(others and part.charge for all parts) meets (epsilon, delta). With accounting="zcdp" the noise
+    comes from the looser zCDP route of the flipped Huber paper, so it is larger than needed.
     """
-    return _allotted(epsilon, delta, wishes, family, accounting, catalogue.families())
+    return _allotted(epsilon, delta, wishes, family, accounting, others, catalogue.families())
 
 
 @lru_cache(maxsize=256)
@@ -138,14 +145,15 @@ def _allotted(
     wishes: tuple[Wish, ...],
     family: str | None,
     accounting: str,
+    others: tuple[Charge, ...],
     registered: tuple[catalogue.Family, ...],  # part of the cache key: `register` may change what a name means
 ) -> tuple[Part, ...]:
     if family is None and accounting == "zcdp":
         family = "gaussian"
     _check_family(wishes, family, delta, accounting)
-    noises = _noises(epsilon, delta, wishes, family, accounting)
+    noises = _noises(epsilon, delta, wishes, family, accounting, others)
     parts = tuple(Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True))
-    if not Budget(epsilon, delta).covers(compose([part.charge for part in parts])):
+    if not Budget(epsilon, delta).covers(compose([*others, *(part.charge for part in parts)])):
         raise NotCertified("the parts of this fit together exceed the budget; nothing was spent.")
     return parts
 
@@ -179,24 +187,32 @@ def _check_family(wishes: tuple[Wish, ...], family: str | None, delta: float, ac
 
 
 def _noises(
-    epsilon: float, delta: float, wishes: tuple[Wish, ...], family: str | None, accounting: str
+    epsilon: float,
+    delta: float,
+    wishes: tuple[Wish, ...],
+    family: str | None,
+    accounting: str,
+    before: tuple[Charge, ...],
 ) -> tuple[Noise, ...]:
     if accounting == "zcdp":
         return tuple(_by_zcdp(epsilon, delta, wishes, wish, family) for wish in wishes)
     if delta == 0.0:
         # slightly less epsilon for each part, so that rounding cannot push the sum above the budget
-        return tuple(_pure(epsilon * wish.share / PURE_EPSILON.above, wish, family) for wish in wishes)
+        left = epsilon - (compose(list(before)).pure_epsilon if before else 0.0)
+        return tuple(_pure(left * wish.share / PURE_EPSILON.above, wish, family) for wish in wishes)
     amount = up(float(np.asarray(gaussian.sigma(epsilon, delta))), SPARE)
+    if before:
+        amount = amount_beside(Budget(epsilon, delta), amount, before)
     plain = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
     if not any(wish.bound.is_box for wish in wishes):
-        return noise_of_vectors(Budget(epsilon, delta), amount, wishes, family, plain)
+        return noise_of_vectors(Budget(epsilon, delta), amount, wishes, family, plain, before)
     chosen: list[Noise] = [*plain]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, family):
-            others = [
+            others = [*before] + [
                 Charge(noise, w.bound, times=w.times) for noise, w in zip(chosen, wishes, strict=True) if w is not wish
             ]
-            found = _shaped(epsilon, delta, wish, family, others)
+            found = shaped(epsilon, delta, wish, family, others)
             if found is None and family is not None:
                 raise Unsupported(
                     f"{family} noise and the private scaling together exceed the budget at any scale; "
@@ -217,28 +233,6 @@ def _is_gaussian(epsilon: float, amount: float, wish: Wish, family: str | None) 
     many = (epsilon * amount) ** 2
     joint = wish.times * (wish.numbers + 1) * (wish.numbers + 2) / (3.0 * wish.numbers * many)
     return 2.0 * wish.count / many > _GAUSSIAN_BEYOND and (wish.numbers == 1 or joint > 1.0)
-
-
-def _shaped(epsilon: float, delta: float, wish: Wish, family: str | None, others: list[Charge]) -> Noise | None:
-    """The best member of the family for the whole budget, enlarged until all parts together meet the budget.
-
-    The result is None if even an enlargement by `_LARGEST_FACTOR` is not enough.
-    """
-    noise = calibrate(epsilon, delta, wish.bound, family=family, times=wish.times).noise
-    if not others:
-        return noise
-
-    def fits(factor: float) -> bool:
-        return Budget(epsilon, delta).covers(
-            compose([*others, Charge(noise.widened(factor), wish.bound, times=wish.times)])
-        )
-
-    low, high = 1.0, 1.0 / math.sqrt(wish.share) * 1.02
-    while not fits(high):
-        low, high = high, 1.3 * high
-        if high > _LARGEST_FACTOR:
-            return None
-    return noise.widened(safe_end(fits, low, high, relative=COARSE_SEARCH.share, geometric=True))
 
 
 def _pure(epsilon: float, wish: Wish, family: str | None) -> Noise:

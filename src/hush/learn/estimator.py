@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, positive, within
 from hush.learn import label
+from hush.learn.caution import about_callers
 from hush.learn.model import LinearModel
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.paid import Paid

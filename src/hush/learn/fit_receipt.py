@@ -13,8 +13,10 @@ import numpy as np
 
 from hush.errors import HushError
 from hush.learn.budget import Part, saved_over_zcdp
+from hush.learn.choices import Choice
 from hush.learn.objective import LOGISTIC
 from hush.learn.rows import grain
+from hush.learn.scaling import UNKNOWN
 from hush.learn.training import Fit, Plan
 from hush.learn.whitened import gradient_grain
 from hush.ledger.entry import Entry
@@ -106,6 +108,9 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "saved_over_zcdp": saved_over_zcdp(plan.parts) if plan.parts and request.accounting == "exact" else None,
         "scaling": request.scaling,
         "parts": [_part(part) for part in plan.parts],
+        "choices": [_choice(choice) for choice in plan.first.choices if request.private],
+        "bounds": _bounds(plan),
+        "kept": None if fit.kept is None else fit.kept.tolist(),
         "labels": _labels(plan),
         "rows_per_unit": request.relation.rows,
         "row_count": _row_count(plan),
@@ -113,7 +118,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
     }
     whole = promise.holds and not started_from  # otherwise the guarantee covers more than these charges
     others = [made.mechanism.charge for made in (plan.labels, plan.counted) if made is not None]
-    charges = [part.charge for part in plan.parts] + others
+    charges = [*plan.charges, *others]
     extra = plan.labels.delta if whole and plan.labels is not None else 0.0
     return Receipt.of(
         "private fit", promise, charges if whole else [], extra_delta=extra, ledger=charged(entry), about=about
@@ -129,9 +134,10 @@ def _grain(plan: Plan) -> float | None:
 
 
 def _public(plan: Plan) -> list[str]:
-    rows = "the number of features" if plan.counted is not None else "the number of rows and the number of features"
-    known = [rows, "the ranges in bounds"]
-    if plan.request.target_span is not None:
+    known = ["the number of features" if plan.counted is not None else "the number of rows and the number of features"]
+    if plan.request.span.half[0] < UNKNOWN:
+        known.append("the ranges in bounds")
+    if plan.request.target_span is not None and plan.request.target_span.half[0] < UNKNOWN:
         known.append("the range in target_bounds")
     if plan.request.objective is LOGISTIC and plan.labels is None:
         known.append("the two classes")
@@ -150,6 +156,24 @@ def _labels(plan: Plan) -> dict[str, Any] | None:
         if made is None
         else {"noise": plain_values(made.mechanism.noise), "threshold": made.threshold, "delta": made.delta}
     )
+
+
+def _bounds(plan: Plan) -> str:
+    """Which bounds were found privately."""
+    made = plan.first.windows
+    if made is None:
+        return "declared"
+    found = [name for name, sought in (("features", made.features), ("target", made.target)) if sought]
+    return f"found privately: {' and '.join(found)}"
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    return {
+        "name": choice.name,
+        "noise": plain_values(choice.noise),
+        "times": choice.times,
+        "sensitivity": {"linf": float(choice.move)},
+    }
 
 
 def _part(part: Part) -> dict[str, Any]:

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, reject, whole
 from hush.learn.block_rows import HELD_SOLVERS, MemoryRows, must_be_streamed, must_hold_zero
+from hush.learn.caution import NoRandomState, about_bounds, about_callers
 from hush.learn.defaults import MOST_DRAWS
+from hush.learn.first_steps import take
 from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt
 from hush.learn.from_table import fit_table, is_table
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, reporter
-from hush.learn.scaling import span_of
+from hush.learn.scaling import span_of, to_be_found
 from hush.learn.scikit_learn import (
     Absent,
     BaseEstimator,
@@ -51,12 +53,18 @@ _OF_TABLES = ("features", "rows_per_unit", "n_rows")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearModel(BaseEstimator, ABC):
+class LinearModel(NoRandomState, BaseEstimator, ABC):
     """A generalised linear model with a private fit. Every estimator has these parameters, all keyword-only:
 
     epsilon, delta: the budget of one fit. epsilon = inf gives the same model without noise and without privacy.
     bounds: the public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column
-        names to pairs. Values outside are moved to the nearest end.
+        names to pairs. Values outside are moved to the nearest end. "private" finds them with 5 % of the budget (up to
+        15 % if there are few rows).
+    refine_bounds: True finds narrower bounds within the given ones in the same way, for the features and the target.
+        Use it if the given bounds may be much too wide.
+    n_features_to_keep: fit only this many features, those that agree best with the target, chosen privately with about
+        30 % of the budget; the coefficients of the others are 0. "all" fits all of them. "auto" chooses a number if
+        the penalty has an l1 part and there are far more columns than the rows and the budget can support.
     fit_intercept: as in scikit-learn.
     penalise: "scaled" penalises coefficients of standardised columns and, in a regression, of a standardised target.
         "original" penalises coefficients in the units of X, as scikit-learn does.
@@ -84,6 +92,7 @@ class LinearModel(BaseEstimator, ABC):
     A fit sets coef_, intercept_ and the following attributes, all of them public or released:
 
     guarantee_, receipt_: the guarantee, and everything public about the fit.
+    kept_features_: the places of the features that were fitted.
     limits_: the range in which the values of each feature are used.
     centre_, spread_: the numbers that columns are centred at and divided by: features first, then the target of a
         regression.
@@ -112,10 +121,17 @@ class LinearModel(BaseEstimator, ABC):
     max_weight: float = 1.0
     verbose: int = 0
     entropy: Entropy | None = None
+    refine_bounds: bool = False
+    n_features_to_keep: Any = "auto"
 
     def __sklearn_clone__(self) -> Self:
         made: Self = sharing_clone(self)
         return made
+
+    @property
+    def _target_bounds(self) -> Any:
+        """The declared bounds of the target; a classifier has none."""
+        return getattr(self, "target_bounds", None)
 
     @abstractmethod
     def _request_for(self, rows: int) -> Request:
@@ -157,14 +173,17 @@ class LinearModel(BaseEstimator, ABC):
         guarantee is for one person who is added or removed. `n_rows` is the number of rows if it is public; None
         releases it with 3 % of epsilon.
         """
+        about_callers(charged=self.ledger is not None, private=self.epsilon != np.inf)
         with self._unchanged_on_failure():
             if is_table(X):
-                return fit_table(self, X, y, sample_weight, features, rows_per_unit, n_rows)
+                fit_table(self, X, y, sample_weight, features, rows_per_unit, n_rows)
+                return self._cautioned()
             given = [name for name, value in zip(_OF_TABLES, (features, rows_per_unit, n_rows), strict=True) if value]
             if given:
                 raise Unsupported(f"{given[0]}= is for a table of hush.tables, and X is of another kind; leave it out.")
             rows, target = self._checked(X, y)
-            return self._fitted(rows, target, shares_of_weight(sample_weight, rows, self.max_weight))
+            self._fitted(rows, target, shares_of_weight(sample_weight, rows, self.max_weight))
+        return self._cautioned()
 
     @property
     def partial_fit(self) -> Any:
@@ -181,7 +200,11 @@ class LinearModel(BaseEstimator, ABC):
         settings["fit_intercept"] = bool(self.fit_intercept)
         span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
         self._check_descent(span.low.size + settings["fit_intercept"])
-        return Request(span=span, l1=l1, l2=l2, **settings)
+        if not isinstance(self.refine_bounds, bool | np.bool_):
+            raise reject("refine_bounds", self.refine_bounds, "True or False")
+        refine = bool(self.refine_bounds)
+        find = (refine or to_be_found(self.bounds), refine or to_be_found(self._target_bounds))
+        return Request(span=span, l1=l1, l2=l2, find_bounds=find, keep=self.n_features_to_keep, **settings)
 
     def _check_descent(self, columns: int) -> None:
         """Reject descent options when the solver is not iterative, and iteration counts too large to finish."""
@@ -238,10 +261,18 @@ class LinearModel(BaseEstimator, ABC):
         must_be_secure(entropy)
         if weights is not None:
             request = replace(request, max_weight=self.checked_max_weight)
+        plain = weights is None and isinstance(rows, np.ndarray) and not self.warm_start
+        if not plain and isinstance(request.keep, str) and request.keep == "auto":
+            request = replace(request, keep="all")
         made = plan(request, rows.shape[0])
         if not isinstance(rows, np.ndarray):
             must_hold_zero(request.span)
             must_be_streamed(made, "a sparse matrix")
+        if made.first.choices and not plain:
+            raise Unsupported(
+                "private bounds and a choice of columns are for dense arrays without weights and without a warm start; "
+                "declare bounds, and write n_features_to_keep='all'."
+            )
         if self.warm_start and made.setting.solver == "statistics":
             raise Unsupported(
                 "solver='statistics' is not iterative and cannot use warm_start=True; "
@@ -250,10 +281,24 @@ class LinearModel(BaseEstimator, ABC):
         before, started_from = last_fit(self, ledger) or (None, [])
         with reporter(self.verbose, known_passes(made), type(self).__name__) as after_pass:
             payment = pay(made, ledger, f"fit of {type(self).__name__}")
-            values = target(made, Paid(payment, entropy)) if callable(target) else target
-            source = MemoryRows(rows, values, weights)
-            fit = train(made, source, before=before, after_pass=after_pass, payment=payment, entropy=entropy)
+            paid = Paid(payment, entropy)
+            values = target(made, paid) if callable(target) else target
+            taken = take(made, MemoryRows(rows, values, weights), paid)
+            options: dict[str, Any] = {"before": before, "after_pass": after_pass}
+            fit = taken.whole(train(taken.plan, taken.source, payment=payment, entropy=entropy, **options), made)
         self._write(fit, None if payment is None else payment.entry, started_from, ledger)
+
+    def _cautioned(self) -> Self:
+        """The fitted model, after a warning if its declared bounds are far too wide.
+
+        `fit` calls it. The runs of a search do not: a warning would show the released spreads of a run that is not
+        published.
+        """
+        declared = self.receipt_["bounds"] == "declared" and self.scaling == "private"
+        if declared and self.epsilon != np.inf:
+            span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
+            about_bounds(self.spread_[self.kept_features_], span.half[self.kept_features_])
+        return self
 
     def _write(self, fit: Fit, entry: Entry | None, started_from: list[int], ledger: Ledger | None) -> None:
         width, promise = fit.coefficients.size, guarantee(fit.plan)
@@ -266,6 +311,7 @@ class LinearModel(BaseEstimator, ABC):
         self.n_iter_ = len(fit.trace.weights)
         self.limits_ = np.stack([fit.scaling.low[:width], fit.scaling.high[:width]], axis=1)
         self.centre_, self.spread_ = fit.scaling.centre.copy(), fit.scaling.spread.copy()
+        self.kept_features_ = np.arange(width) if fit.kept is None else fit.kept
         self.guarantee_ = promise
         self.noise_ = fit.plan.parts[-1].mechanism.noise if fit.plan.parts else None
         self.receipt_ = receipt(fit, type(self).__name__, entry, promise, started_from)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hush.errors import NotPaid
 from hush.ledger.payment import Draws, Payment
+from hush.privacy.charge import Charge
 from hush.sampling.entropy import Entropy
 from hush.sampling.mechanism import Mechanism
 
@@ -36,6 +37,10 @@ class Paid:
         return self._payment.open(
             mechanism, part=part, times=count // mechanism.coordinates, entropy=self.entropy
         ).ahead(count)
+
+    def choose(self, charge: Charge, scores: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of as many scores as the charge has choices, drawn under its Gumbel noise."""
+        return self._payment.choose(charge, scores, entropy=self.entropy)
 
     @property
     def _payment(self) -> Payment:

@@ -13,6 +13,7 @@ from hush.errors import as_float, budgets, deltas, one_of, within
 from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
 from hush.learn.defaults import MATRIX_SHARE, Setting, fitting_solver, relative_noise, setting
 from hush.learn.descent import updates_wish
+from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import Objective
@@ -21,7 +22,7 @@ from hush.learn.row_count import RowCount
 from hush.learn.rows import grain
 from hush.learn.scaling import SCALINGS, Span, moments_wish
 from hush.learn.whitened import gradients_wish
-from hush.privacy.charge import Budget
+from hush.privacy.charge import Budget, Charge
 
 __all__ = ["Plan", "Request", "plan", "row_radius"]
 
@@ -56,16 +57,15 @@ class Request:
     relation: Relation = REPLACED_ROW
     #: the public upper limit of a row's weight
     max_weight: float = 1.0
+    #: whether the bounds of the features, and those of the target, are found privately
+    find_bounds: tuple[bool, bool] = (False, False)
+    #: the number of columns to keep, "auto" or "all"
+    keep: Any = "all"
 
     @property
     def private(self) -> bool:
         """Whether noise is added: epsilon = inf gives the same model without noise."""
         return not math.isinf(self.epsilon)
-
-    @property
-    def scaled_columns(self) -> int:
-        """The number of columns that are scaled: the features, and the target of a regression."""
-        return self.span.low.size + (self.target_span is not None)
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,19 @@ class Plan:
     labels: Labels | None = None
     #: the noisy number of rows, if it was released
     counted: RowCount | None = None
+    #: the private choices before the fit
+    first: FirstSteps = NO_STEPS
 
     @property
     def budget(self) -> Budget:
         """The budget of the fit, without that of the number of rows."""
         request = self.request
         return Budget(request.epsilon if self.counted is None else self.counted.left, request.delta)
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """The cost of everything but the search for labels and the number of rows."""
+        return (*self.first.charges, *(part.charge for part in self.parts))
 
     def part(self, name: str) -> Part | None:
         """The part with this name, if the plan has one."""
@@ -100,11 +107,16 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
     epsilon = epsilon if counted is None else counted.left
     relation = request.relation
     share = _scaling_share(request)
-    columns = request.span.low.size + request.fit_intercept
+    labels = None
+    if request.find_labels and request.private:  # by basic composition the rest of the budget remains for learning
+        labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
+        epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
+    first = first_steps(request, rows, epsilon, delta)
+    columns, left = first.width + request.fit_intercept, (1.0 - share) * (1.0 - first.share)
     solver = fitting_solver(request.solver, request.objective, request.family, delta, descent=_descent(request))
     # a neighbour with the effect of k replaced rows among N has that of one row among N / k
     among, vectors = rows / relation.moves, solver in ("auto", "whitened")
-    rho = relative_noise(epsilon, delta, 1.0 - share, among, columns, vectors=vectors)
+    rho = relative_noise(epsilon, delta, left, among, columns, vectors=vectors)
     chosen = setting(
         request.objective,
         rho,
@@ -116,12 +128,9 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
         clip=request.clip,
     )
     if not request.private:
-        return Plan(request, rows, chosen, counted=counted)
-    labels = None
-    if request.find_labels:  # by basic composition the rest of epsilon and delta remains for learning
-        labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
-        epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
-    wishes: list[Wish] = [moments_wish(request.scaled_columns, share, relation)] if share else []
+        return Plan(request, rows, chosen, counted=counted, first=first)
+    scaled = first.width + (request.target_span is not None)
+    wishes: list[Wish] = [moments_wish(scaled, share, relation)] if share else []
     if chosen.solver == "statistics":
         wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), 1.0 - share, relation))
     elif chosen.solver == "whitened":
@@ -130,8 +139,9 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
         wishes.append(gradients_wish(rows, columns, chosen, 1.0 - share - matrix, relation))
     else:
         wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share, relation))
-    parts = allot(epsilon, delta, tuple(wishes), family=request.family, accounting=request.accounting)
-    return Plan(request, rows, chosen, parts, labels, counted)
+    family, accounting = request.family, request.accounting
+    parts = allot(epsilon, delta, tuple(wishes), family=family, accounting=accounting, others=first.charges)
+    return Plan(request, rows, chosen, parts, labels, counted, first)
 
 
 def _scaling_share(request: Request) -> float:

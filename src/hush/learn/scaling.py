@@ -23,10 +23,12 @@ from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 
-__all__ = ["SCALINGS", "Scaling", "Span", "moments_wish", "private_scaling", "span_of"]
+__all__ = ["SCALINGS", "UNKNOWN", "Scaling", "Span", "moments_wish", "private_scaling", "span_of", "to_be_found"]
 
 Array = NDArray[np.float64]
 
+#: Half of the range in which bounds that were not declared are searched for.
+UNKNOWN = 2.0**64
 SCALINGS = ("private", "public", "paper")
 _GRAIN = 2.0**20  # G: lattice steps in half a range
 _LARGEST_BOUND, _LEAST_HALF = 1e100, 1e-100  # beyond these, products of squares overflow or underflow
@@ -57,9 +59,12 @@ class Span:
 def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
     """The public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
     hint = f"write {name}=(0.0, 100.0), or one (low, high) pair per column"
+    if to_be_found(bounds):
+        return Span(np.full(width, -UNKNOWN), np.full(width, UNKNOWN))
     if bounds is None:
         raise InvalidParameter(
-            f"{name} must be given: ranges are public knowledge and are never computed from the data; {hint}."
+            f"{name} must be given: ranges are public knowledge and are never computed from the data without noise; "
+            f"{hint}, or {name}='private' to find them with a part of the budget."
         )
     if isinstance(bounds, dict):
         if names is None or set(bounds) != set(names):
@@ -85,6 +90,11 @@ def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
             "subtract a public number from the column",
         )
     return Span(low.copy(), high.copy())
+
+
+def to_be_found(bounds: Any) -> bool:
+    """Whether bounds are the word "private"."""
+    return isinstance(bounds, str) and bounds == "private"
 
 
 def _numbers(name: str, bounds: Any, hint: str) -> Array:

@@ -11,6 +11,7 @@ from typing import Any, Self
 from hush.errors import InvalidParameter, as_float, budgets, deltas, reject, within
 from hush.learn import label
 from hush.learn.candidates import candidates_of, searched_names
+from hush.learn.caution import NoRandomState, about_callers
 from hush.learn.estimator import LogisticRegression
 from hush.learn.fit_receipt import RELATION, Receipt, charged
 from hush.learn.holdout_score import noisy_score, score_mechanism
@@ -55,7 +56,7 @@ class _Scheme:
     held: int
 
 
-class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
+class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
     """Choose the best of several settings of a private estimator, privately: Papernot and Steinke 2022, Theorem 2.
 
     The rows are split once into a training part and a held-out part, by position and independently of their values.
@@ -127,6 +128,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         must_be_ledger(self.ledger)
         must_be_secure(self.entropy)
+        about_callers(charged=self.ledger is not None, private=True)
         candidates = candidates_of(self.estimator, self.param_grid)
         loud = level("verbose", self.verbose) > 0
         first = self._model(candidates[0])
@@ -180,7 +182,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             """The charges of every candidate's training, and of the score: each row is in one of the two parts."""
             for model in models:
                 model.set_params(epsilon=base, delta=delta)
-                yield tuple(part.charge for part in plan(model._request_for(rows - held), rows - held).parts)
+                yield plan(model._request_for(rows - held), rows - held).charges
             yield (score_mechanism(first, base, delta).charge,)
 
         def fits(base: float) -> bool:

@@ -134,7 +134,12 @@ def run_divergence(alternatives: Iterable[Charges]) -> Divergence:
 
 @lru_cache(maxsize=1 << 14)  # fits with the same settings ask for the same ones
 def _divergence(charge: Charge, order: float) -> float:
-    if isinstance(charge.noise, Noise) and charge.noise.dimension is not None:
+    joint = (
+        isinstance(charge.noise, Noise)
+        and charge.noise.dimension is not None
+        and not getattr(charge.noise, "chooses", False)
+    )
+    if joint:
         raise Unsupported(
             "a search needs many Renyi divergences, and those of joint noise take too long; write family=None."
         )

@@ -20,6 +20,7 @@ from hush.learn.row_source import RowSource, blocks_of
 from hush.learn.rows import Rows
 from hush.learn.scaling import Scaling
 from hush.learn.shrinkage import shrunk
+from hush.learn.sparse import without_small
 from hush.learn.whitened import gradient_grain, response, whitened_descent
 from hush.learn.whole_sums import WholeRows, weighted_chunks
 
@@ -114,9 +115,8 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
     )
     error = part.deviation * setting.clips[0] / (gradient_grain(made.rows, setting.clips[0]) * made.rows)
     variance = error**2 * response(setting, request.objective)
-    trace.weights[-1] = shrunk(
-        trace.weights[-1], shape.hessian, variance, request.objective, constant=request.fit_intercept
-    )
+    last = shrunk(trace.weights[-1], shape.hessian, variance, request.objective, constant=request.fit_intercept)
+    trace.weights[-1] = without_small(last, variance / np.diag(shape.hessian), problem.penalty)
     return trace
 
 
@@ -155,6 +155,10 @@ def _from_products(problem: Problem, paid: Paid) -> Trace:
         penalty = Penalty(4.0 * penalty.l1, 4.0 * penalty.l2)
         pull = 2.0 * pull
     weights = quadratic_minimum(hessian, pull, penalty, noise)
+    if penalty.l1.any() and found.error > 0.0:
+        size = np.maximum(np.diag(hessian), noise)
+        variance = found.error**2 * (1.0 + float(weights @ weights)) / size**2
+        weights = without_small(weights, variance, penalty)
     trace = Trace(problem.start, [weights], [hessian @ weights - pull])
     if problem.after_pass is not None:
         problem.after_pass(1, trace)

@@ -40,6 +40,8 @@ class Fit:
     scaling: Scaling
     trace: Trace
     plan: Plan
+    #: the places of the kept columns; None if all were kept
+    kept: NDArray[np.int64] | None = None
 
 
 def train(
@@ -92,7 +94,7 @@ def pay(made: Plan, ledger: Ledger | None, label: str, **where: str) -> Payment 
         )
     if not made.parts:
         return None
-    charges, extra = [part.charge for part in made.parts], 0.0
+    charges, extra = list(made.charges), 0.0
     if made.labels is not None:
         made.labels.mechanism.prepare()
         charges, extra = [*charges, made.labels.mechanism.charge], made.labels.delta

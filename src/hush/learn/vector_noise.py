@@ -42,26 +42,34 @@ _NEAR = 0.01
 
 
 def noise_of_vectors(
-    budget: Budget, amount: float, wishes: tuple[Wish, ...], family: str | None, plain: list[Gaussian]
+    budget: Budget,
+    amount: float,
+    wishes: tuple[Wish, ...],
+    family: str | None,
+    plain: list[Gaussian],
+    others: tuple[Charge, ...] = (),
 ) -> tuple[Noise, ...]:
     """Ball noise for all parts if it is named, or if it has less variance; else the given Gaussian noise.
 
     `amount` is the Gaussian sigma for an l2 bound of 1. q is the variance of ball noise for delta = 0 divided by that
-    of Gaussian noise, for the longest vector.
+    of Gaussian noise, for the longest vector. `others` are further charges of the same fit; beside them the noise is
+    Gaussian unless ball noise is named.
     """
     q = (max(wish.numbers for wish in wishes) + 1.0) / (budget.epsilon * amount) ** 2
     if family == BALL:
-        return _least_balls(budget, wishes, plain)
-    if family is not None or q > _GAUSSIAN_BEYOND or budget.epsilon > _LARGEST_EPSILON:
+        return _least_balls(budget, wishes, plain, others)
+    if others or family is not None or q > _GAUSSIAN_BEYOND or budget.epsilon > _LARGEST_EPSILON:
         return tuple(plain)
     try:
-        balls = _least_balls(budget, wishes, plain)
+        balls = _least_balls(budget, wishes, plain, others)
     except Unsupported:
         return tuple(plain)
     return balls if balls[-1].variance < plain[-1].variance else tuple(plain)
 
 
-def _least_balls(budget: Budget, wishes: tuple[Wish, ...], plain: list[Gaussian]) -> tuple[Ball, ...]:
+def _least_balls(
+    budget: Budget, wishes: tuple[Wish, ...], plain: list[Gaussian], others: tuple[Charge, ...]
+) -> tuple[Ball, ...]:
     """Ball noises with a common factor of the Gaussian standard deviations, the least that meets the budget.
 
     Guarantees: the composition of all parts meets the budget. Raises `Unsupported` if no factor is found.
@@ -77,7 +85,7 @@ def _least_balls(budget: Budget, wishes: tuple[Wish, ...], plain: list[Gaussian]
     def excess(factor: float) -> float:
         """log(delta of all parts / delta of the budget): at most 0 exactly where the budget is met."""
         charges = [Charge(noise, wish.bound, times=wish.times) for noise, wish in zip(at(factor), wishes, strict=True)]
-        found = float(compose(charges).delta(budget.epsilon))
+        found = float(compose([*others, *charges]).delta(budget.epsilon))
         logarithm = math.log(max(found, _TINY) / budget.delta)
         return max(logarithm, _TINY) if found > budget.delta else min(logarithm, 0.0)
 

@@ -110,8 +110,7 @@ def _range(charge: Charge) -> Fraction:
     """The length of the interval of losses of one choice."""
     bound, noise = charge.sensitivity, charge.noise
     assert isinstance(noise, Gumbel)
-    moves = [Fraction(move) / Fraction(noise.scale) for move in bound.each_move]
-    return max(moves) * (1 if bound.one_sided is True else 2)
+    return Fraction(max(bound.each_move)) / Fraction(noise.scale) * (1 if bound.one_sided is True else 2)
 
 
 def _covers(charge: Charge) -> bool:
