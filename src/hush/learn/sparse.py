@@ -2,8 +2,8 @@
 
 An l1 penalty sets weights to 0, but noise moves them away from 0 again. The variance of the noise of every weight is
 known, for columns that are not correlated. A weight whose square is below this variance is set to 0. The reason: under
-squared loss a weight removes more error than its noise adds only if the square of the true weight is above the variance.
-Only weights with an l1 penalty change. This uses released numbers only.
+squared loss a weight removes more error than its noise adds only if the square of the true weight is above the
+variance. Only weights with an l1 penalty change. This uses released numbers only.
 """
 
 from __future__ import annotations
