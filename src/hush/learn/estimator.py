@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, positive, within
 from hush.learn import label
-from hush.learn.caution import about_callers
+from hush.learn.from_arrays import fit_arrays
 from hush.learn.model import LinearModel
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.paid import Paid
@@ -55,7 +55,7 @@ class _Regression(RegressorMixin, LinearModel):
         )
 
     def _fitted(self, rows: Any, target: Any, weights: Array | None = None) -> Self:
-        self._learn(rows, target.astype(np.float64), self._request_for(rows.shape[0]), weights)
+        fit_arrays(self, rows, target.astype(np.float64), self._request_for(rows.shape[0]), weights)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -160,7 +160,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             first, second = (label.where(labels, one, same_type=request.find_labels) for one in known)
             return 0.5 + 0.5 * (second - first)  # 0 or 1; one half for a row with neither label
 
-        self._learn(rows, target, request, weights)
+        fit_arrays(self, rows, target, request, weights)
         self._write_classes(known)
         return self
 

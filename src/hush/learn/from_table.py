@@ -17,6 +17,8 @@ import numpy as np
 
 from hush.errors import InvalidParameter, Unsupported, whole
 from hush.learn.block_rows import TableRows, must_be_streamed
+from hush.learn.first_steps import take
+from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, reporter
 from hush.learn.relation import Relation
 from hush.learn.row_count import LEAST_ROWS, RowCount
@@ -71,7 +73,9 @@ def fit_table(
     source = TableRows(rows, made.rows, len(names), None if weight is None else largest)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         payment = pay(made, ledger, f"fit of {type(model).__name__}", **where)
-        fit = train(made, source, after_pass=after_pass, payment=payment, entropy=model.entropy)
+        taken = take(made, source, Paid(payment, model.entropy))
+        options: dict[str, Any] = {"after_pass": after_pass, "payment": payment, "entropy": model.entropy}
+        fit = taken.whole(train(taken.plan, taken.source, **options), made)
     model._write(fit, None if payment is None else payment.entry, started_from, ledger)
     model._write_classes(classes)
     return model

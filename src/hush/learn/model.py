@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, reject, whole
-from hush.learn.block_rows import HELD_SOLVERS, MemoryRows, must_be_streamed, must_hold_zero
+from hush.learn.block_rows import HELD_SOLVERS, MemoryRows
 from hush.learn.caution import NoRandomState, about_bounds, about_callers
 from hush.learn.defaults import MOST_DRAWS
-from hush.learn.first_steps import take
 from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt
 from hush.learn.from_table import fit_table, is_table
-from hush.learn.paid import Paid
-from hush.learn.progress import known_passes, reporter
 from hush.learn.scaling import span_of, to_be_found
 from hush.learn.scikit_learn import (
     Absent,
@@ -31,12 +28,9 @@ from hush.learn.scikit_learn import (
     validate_data,
     without_values,
 )
-from hush.learn.training import Fit, Plan, Request, pay, plan, train
-from hush.learn.warm_start import last_fit
+from hush.learn.training import Fit, Request
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
-from hush.ledger.payment import must_be_secure
-from hush.ledger.refusal import must_be_ledger
 from hush.sampling.entropy import Entropy
 
 __all__ = ["LinearModel"]
@@ -244,49 +238,6 @@ class LinearModel(NoRandomState, BaseEstimator, ABC):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-
-    def _learn(
-        self,
-        rows: Any,
-        target: Array | Callable[[Plan, Paid], Array],
-        request: Request,
-        weights: Array | None = None,
-    ) -> None:
-        """Plan, pay, train, and set the fitted attributes.
-
-        If the target is a function, it is called after the payment.
-        """
-        ledger, entropy = self.ledger, self.entropy
-        must_be_ledger(ledger)
-        must_be_secure(entropy)
-        if weights is not None:
-            request = replace(request, max_weight=self.checked_max_weight)
-        plain = weights is None and isinstance(rows, np.ndarray) and not self.warm_start
-        if not plain and isinstance(request.keep, str) and request.keep == "auto":
-            request = replace(request, keep="all")
-        made = plan(request, rows.shape[0])
-        if not isinstance(rows, np.ndarray):
-            must_hold_zero(request.span)
-            must_be_streamed(made, "a sparse matrix")
-        if made.first.choices and not plain:
-            raise Unsupported(
-                "private bounds and a choice of columns are for dense arrays without weights and without a warm start; "
-                "declare bounds, and write n_features_to_keep='all'."
-            )
-        if self.warm_start and made.setting.solver == "statistics":
-            raise Unsupported(
-                "solver='statistics' is not iterative and cannot use warm_start=True; "
-                "write warm_start=False, or solver='cd'."
-            )
-        before, started_from = last_fit(self, ledger) or (None, [])
-        with reporter(self.verbose, known_passes(made), type(self).__name__) as after_pass:
-            payment = pay(made, ledger, f"fit of {type(self).__name__}")
-            paid = Paid(payment, entropy)
-            values = target(made, paid) if callable(target) else target
-            taken = take(made, MemoryRows(rows, values, weights), paid)
-            options: dict[str, Any] = {"before": before, "after_pass": after_pass}
-            fit = taken.whole(train(taken.plan, taken.source, payment=payment, entropy=entropy, **options), made)
-        self._write(fit, None if payment is None else payment.entry, started_from, ledger)
 
     def _cautioned(self) -> Self:
         """The fitted model, after a warning if its declared bounds are far too wide.

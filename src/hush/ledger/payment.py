@@ -266,9 +266,9 @@ def pay(
         return unaccounted(releases)
     if source is not None:
         ledger.must_protect(source)
-    pair = {} if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta}
     named: dict[str, Any] = {"label": label, "turn": turn, "account": account, "block": block, "about": about}
-    made = ledger.spend(releases, extra_delta=extra_delta, **named, **pair)
+    pair = {} if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta}
+    made = ledger.spend(releases, extra_delta=extra_delta, **(named | pair))
     if source is not None:
         ledger.bind(source)  # after spending: a rejected request must not bind the ledger to its table
     return made

@@ -24,6 +24,7 @@ from hush.privacy.compose import compose, subsample
 from hush.privacy.composed_curve import compose_parts
 from hush.privacy.curve import Curve
 from hush.privacy.subsampling import sampling_rate
+from hush.privacy.theorem import sampled
 
 __all__ = ["Accountant"]
 
@@ -198,7 +199,7 @@ def _curve(rows: tuple[Row, ...]) -> Curve:
     steps = [_charge(row) for row in rows]
     if len(rows) <= _FEW or any(step.rate is None for step in steps):
         return compose(steps)
-    return compose_parts([(step.subsampled, step.times) for step in steps], relative=_COARSER)
+    return compose_parts([(sampled(step), step.times) for step in steps], relative=_COARSER)
 
 
 @lru_cache(maxsize=256)
