@@ -18,11 +18,16 @@ from hush.tables.noise_choice import spending
 from hush.tables.output import ends_of_shown
 
 PEOPLE = Part("n", ("n",), 1, one_sided=True, people=True)
-CASES = [(1, None), (1, "laplace"), (3, None), (3, "plateau"), (5, "gaussian"), (8, "bump")]
+BESIDE = Part("s", ("s",), 1)
+CASES = [(1, None), (1, "laplace"), (3, None), (3, "plateau"), (5, "gaussian"), (8, "bump"), (8, "beside a sum")]
 LEVELS = [(*case, 0.95) for case in CASES] + [(1, "laplace", 0.8), (3, None, 0.99), (5, "gaussian", 0.8)]
 
 
 def spent_for(groups: int, family: str | None) -> Spending:
+    if family == "beside a sum":  # joint noise, in which the number of people keeps bounded noise of its own
+        spent = spending(Reach(groups, (PEOPLE, BESIDE)), 1.0, 1e-6, units="n")
+        assert isinstance(spent.mechanisms["n"].joint, hush.Lifted)
+        return spent
     return spending(Reach(groups, (PEOPLE,)), 1.0, 1e-6, units="n", family=family)
 
 

@@ -158,6 +158,10 @@ class LiftedMarginal(Lattice):
     step: float = 0.5
 
     @property
+    def support(self) -> float:
+        return math.inf if self.sigma else self.share * self.noise.support
+
+    @property
     def points(self) -> int:
         return int(_table(self)[0].size) - 1
 
