@@ -209,7 +209,7 @@ def test_no_verdict_is_a_literal():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["zaho"], "paper must be one of zhao, osgt, flipped_huber, sas, joint, beyond, got 'zaho'"),
+        (["zaho"], "paper must be one of zhao, osgt, flipped_huber, sas, joint, newer, beyond, got 'zaho'"),
         (["zhao", "--data", "nowhere"], "data must be a folder of data sets, got"),
         (["zhao", "--data", "."], "data must contain adult.data.gz, which the zhao report reads"),
         (["zhao", "--out", "taken"], "out must be a folder that can be written, got"),
