@@ -414,7 +414,7 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
     ("delta 1e-400", "calibrate --epsilon 1 --delta 1e-400", ("1e-400", "too small")),
     ("epsilon NaN", "calibrate --epsilon nan --delta 1e-6", ("'nan' is not a finite number",)),
     ("epsilon infinite", "calibrate --epsilon inf --delta 1e-6", ("'inf' is not a finite number",)),
-    ("epsilon negative", "calibrate --epsilon -1 --delta 1e-6", ("epsilon", "write for example epsilon=1.0")),
+    ("epsilon negative", "calibrate --epsilon -1 --delta 1e-6", ("--epsilon", "write for example --epsilon 1.0")),
     ("epsilon 1e9", "calibrate --epsilon 1e9 --delta 1e-6", ("at most 1e+06", "gives no privacy")),
     ("a misspelt family", f"calibrate {BUDGETED} --family gausian", ("did you mean 'gaussian'",)),
     ("a family for a command", f"laplace {BUDGETED}", ("'laplace'", "write one of")),
