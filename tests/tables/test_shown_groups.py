@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from paid import noisy_columns
 from scales import must_cover
@@ -16,6 +17,7 @@ from hush.tables.column_noise import Spending
 from hush.tables.contribution import Part, Reach
 from hush.tables.noise_choice import spending
 from hush.tables.output import ends_of_shown
+from hush.tables.sql import statement
 
 PEOPLE = Part("n", ("n",), 1, one_sided=True, people=True)
 BESIDE = Part("s", ("s",), 1)
@@ -144,3 +146,38 @@ def test_every_name_of_the_number_of_people_has_the_same_interval() -> None:
         shown = opened.aggregate(**given).plan(1.0, 1e-6, family="gaussian").answer(ledger=None)
         for end in ("", "_low", "_high"):
             assert shown[f"n{end}"].tolist() == shown[f"c{end}"].tolist()
+
+
+SIZE, GROUPS = 3, 2000
+
+
+@pytest.fixture(scope="module")
+def small_groups() -> tables.Table:
+    """Many groups of three people, of which few are shown, each because its noise is high."""
+    rows = {"u": [str(i) for i in range(SIZE * GROUPS)], "g": [str(i // SIZE) for i in range(SIZE * GROUPS)]}
+    return tables.table(pa.table(rows), unit="u")
+
+
+def test_shown_groups_of_an_answer_are_covered(small_groups) -> None:
+    """What is printed holds, not only the law behind it; false-alarm rate 1e-6."""
+    query = small_groups.group_by("g", keys="private", groups_per_unit=1).aggregate(
+        n=tables.count_units(), c=tables.count(rows_per_unit=1)
+    )
+    made = query.plan(1.0, 0.01, family="gaussian").answer(ledger=None)
+    assert len(made["n"]) > 20
+    for name in ("n", "c"):
+        must_cover((made[f"{name}_low"] <= SIZE) & (made[f"{name}_high"] >= SIZE), 0.95)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_shown_groups_of_a_statement_are_covered(tmp_path, together: bool) -> None:
+    """The same for SQL, at its own level and at the level of all numbers of a row; false-alarm rate 1e-6."""
+    people = list(range(SIZE * GROUPS))
+    pq.write_table(pa.table({"id": people, "w": [i // SIZE for i in people]}), tmp_path / "v.parquet")
+    (tmp_path / "hush.toml").write_text(
+        '[tables.v]\nsource = "v.parquet"\nunit = "id"\ngroups_per_unit = 1\nrows_per_unit = 1\n'
+        '[tables.v.columns]\nw = { values = "private" }\n'
+    )
+    asked = statement("SELECT w, COUNT(DISTINCT id) AS n FROM v GROUP BY w", tables.Policy.read(tmp_path / "hush.toml"))
+    made = asked.plan(1.0, 0.01, family="gaussian").answer(ledger=None, together=together)
+    must_cover((made["n_low"] <= SIZE) & (made["n_high"] >= SIZE), 0.95)

@@ -64,14 +64,13 @@ class Recipe:
         are shown has intervals that hold among the groups that are shown, under every name that it has.
         """
         shown = ends_of_shown(spent, level)
-        people = [m.name for m in query.shown if spent.shared.get(m.name, m.name) == query.threshold]
+        people = {m.name for m in query.shown if spent.shared.get(m.name, m.name) == spent.units}
         return cls(
             tuple(
                 ShownAggregate(
                     m.output_names,
                     m.answer,
-                    (shown if people in (m.name, spent.shared.get(m.name)) else None)
-                    or m.answer.ends(spent.mechanisms, level),
+                    (shown if m.name in people else None) or m.answer.ends(spent.mechanisms, level),
                     m.name in query.unknown,
                     all(form.whole for form in linear_forms(m.answer) or (_NOT_LINEAR,)),
                 )

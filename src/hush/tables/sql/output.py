@@ -11,7 +11,7 @@ import numpy as np
 
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, chosen_rows, day_column, number_column, plain_numbers
-from hush.tables.output import whole_numbers, with_ends
+from hush.tables.output import Recipe, whole_numbers, with_ends
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sql.interval import Triple
 from hush.tables.sql.number import Number
@@ -105,10 +105,10 @@ class _Levels:
             }
         noisy = {name: plain_numbers(self.answer.released.column(name)) for name in self.answer.released.column_names}
         found: dict[str, Triple] = {}
-        for measure in self.plan.query.shown:
-            low, high = measure.interval(noisy, self.plan.spent.mechanisms, level)
-            value = measure.answer(noisy)
-            for i, name in enumerate(measure.output_names):
+        for aggregate in Recipe.of(self.plan.query, self.plan.spent, level).shown:
+            low, high = aggregate.ends(noisy)
+            value = aggregate.answer(noisy)
+            for i, name in enumerate(aggregate.names):
                 parts = [part if np.ndim(part) == 1 else part[:, i] for part in (value, low, high)]
                 one, below, above = (np.asarray(part, np.float64) for part in parts)
                 found[name] = Triple(one, below, above)
