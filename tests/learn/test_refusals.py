@@ -8,7 +8,7 @@ import pytest
 from learn.small_fits import ledger, logistic, ridge, rows, search
 
 from hush.errors import HushError, InvalidParameter, Unsupported
-from hush.learn import model as model_module
+from hush.learn import from_arrays as model_module
 from hush.sampling.entropy import DeterministicTestEntropy
 
 

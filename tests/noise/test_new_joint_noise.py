@@ -217,11 +217,15 @@ def test_the_intervals_of_the_marginal_contain_the_truth() -> None:
     assert missed < 0.05 + 5.0 * math.sqrt(0.05 * 0.95 / 4000)  # the two numbers of a draw depend on each other
 
 
-def test_a_sample_of_joint_noise_has_no_theorem() -> None:
-    """The unchanged number reveals something about the noise of the other: the curve of the marginal is too small."""
-    for rate in (0.5, 1.0):
-        with pytest.raises(hush.Unsupported, match="not for joint noise"):
-            hush.Charge(Square(1.0), BOX, rate=rate)
+def test_a_sample_of_joint_noise_has_the_curve_of_all_numbers() -> None:
+    """The unchanged number reveals something about the noise of the other: the curve of the marginal is too small. With
+    rate q, delta at epsilon is q times the delta of the release at log(1 + (e^epsilon - 1)/q).
+    """
+    rate, epsilon = 0.5, 0.5
+    inner = math.log1p(math.expm1(epsilon) / rate)
+    found = hush.compose([hush.Charge(Square(1.0), BOX, rate=rate)]).delta(epsilon)
+    joint = rate * float(hush.compose([hush.Charge(Square(1.0), BOX)]).delta(inner))
+    assert found == pytest.approx(joint, rel=1e-6)
 
 
 @pytest.mark.parametrize("facts", [{"linf": (1.0, 1.0, 1.0)}, {"linf": 1.0, "l0": 5}, {"linf": 1.0, "dimension": 3}])

@@ -91,3 +91,9 @@ def test_the_doctor_lists_plug_ins_and_tries_them(installed: None) -> None:
             break
     assert found["borrowed"].state == "ok" and "borrowed-noise 3.1" in found["borrowed"].detail
     assert found["missing"].state == "problem"
+
+
+def test_a_family_that_is_named_to_calibrate_is_loaded(installed: None) -> None:
+    with catalogue.restored(), pytest.raises(hush.HushError) as refused:
+        hush.calibrate(1.0, 1e-6, family="misnamed")
+    assert "the two names must agree" in str(refused.value)

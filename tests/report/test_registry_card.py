@@ -15,6 +15,7 @@ from hush.report.registry_card import FILL_IN, OWN_FACTS
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 
 FACTS = {"name": "Visits of 2025", "curator": "Town hospital", "region": "One town", "use": "Planning", "author": "me"}
+FACTS |= {"unit": "person"}
 #: The fields of the registry's schema (July 2026) that a card may have, and those that it must have.
 FIELDS: dict[str, tuple[set[str], set[str]]] = {
     "basic": (
@@ -100,3 +101,20 @@ def test_unknown_facts_and_empty_ledgers_are_refused() -> None:
         hush.report.card(ledger(epsilon=1.0, delta=1e-6), {"colour": "red"})
     with pytest.raises(InvalidParameter, match="nothing was published"):
         hush.report.card(hush.Ledger(None, epsilon=1.0, delta=1e-6))
+
+
+def test_the_unit_is_that_of_the_ledger_or_to_be_filled_in() -> None:
+    def unit(made: hush.Ledger) -> str:
+        made.spend((hush.Laplace(100.0), 1.0), **({"block": "01"} if made.cap.blocks else {}))
+        return str(yaml.safe_load(hush.report.card(made, {}))["deployment"]["privacy_loss"]["privacy_unit"])
+
+    budget = {"epsilon": 1.0, "delta": 1e-6}
+    assert unit(hush.Ledger(None, **budget, source="file a.parquet, unit id")) == "person: one value of id"
+    assert unit(hush.Ledger(None, **budget, source="population town")).startswith(FILL_IN)
+    assert "month" in unit(hush.Ledger(None, **budget, blocks="month"))
+
+
+def test_no_folder_of_a_joined_file_is_printed() -> None:
+    made = hush.Ledger(None, epsilon=1.0, delta=1e-6, source="file /home/x/a.csv, unit id; file /home/x/b.csv, unit id")
+    made.spend((hush.Laplace(100.0), 1.0))
+    assert "/home" not in hush.report.card(made, {}) and "/home" not in str(hush.report.statement(made))

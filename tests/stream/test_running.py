@@ -166,7 +166,7 @@ STARTS = {
     "after the secret file": ("hush.stream.secret", "Secret.made", "after"),
     "after the charge": ("hush.ledger.ledger", "Ledger.spend", "after"),
     "after the record": ("hush.ledger.stream_rows", "insert", "after"),
-    "before the end": ("hush.ledger.ledger", "Ledger.keep_answer", "before"),
+    "before the end": ("hush.ledger.series", "WithSeries.keep_answer", "before"),
 }
 
 

@@ -18,7 +18,7 @@ from hush.calibration.request import LOSSES, VALUES, CalibrationRequest
 from hush.calibration.scale import typical
 from hush.calibration.units import as_scaled, best_of_each, in_box, in_unit_body, is_uneven, scaled_choices
 from hush.errors import HushError, Unsupported, called_like, one_of
-from hush.noise.catalogue import ranked, ranked_joint
+from hush.noise.catalogue import load_plugin, ranked, ranked_joint
 from hush.noise.contract import Law
 from hush.noise.family import Family
 from hush.numerics.rounding import TIED, up
@@ -137,6 +137,7 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
     """The least noise of every family to compare, or the reason why a family has none."""
     if demand.rate is not None:
         return choices_on_samples(demand, family, _calibrated)
+    load_plugin(family)
     rows, joint = ranked(lattice=demand.step is not None), _joint_rows(demand, family)
     if family not in (None, _INDEPENDENT):
         one_of("family", family, family_names(lattice=demand.step is not None))

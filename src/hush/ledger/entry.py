@@ -225,9 +225,12 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
 @cache
 def hush_version() -> str:
     """The version of hush, from its metadata; reading them takes a millisecond, so it happens once."""
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    return version("hush")
+    try:
+        return version("hush")
+    except PackageNotFoundError:  # a copy of the source that was not installed
+        return ""
 
 
 def moment() -> str:

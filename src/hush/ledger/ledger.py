@@ -220,7 +220,13 @@ class Ledger(WithSeries):
         if settled is None:
             raise refusal(account, grown, entry)
         self._store.keep(log, settled)
-        return self._paid(entry)
+        paid = self._paid(entry)
+        if (entry.block, entry.account) != (asked.block, asked.account):
+            raise InvalidParameter(
+                f"this release was charged on {entry.time[:10]} to another block of time or another account, and no "
+                "answer of it was kept; ask for it there, or ask for another release. Nothing more was spent."
+            )
+        return paid
 
     def _paid(self, entry: Entry) -> Payment:
         if entry.turn is not None and kept_answer(self._store, entry.number) is not None:

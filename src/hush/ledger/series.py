@@ -152,9 +152,7 @@ def _keep_answer(store: LedgerStore, number: int, content: bytes) -> bytes:
     from hush.ledger import schema
 
     if len(content) > _LARGEST:
-        raise Unsupported(
-            f"the answer has {len(content)} bytes, and a ledger keeps at most {_LARGEST}; plan fewer groups."
-        )
+        raise Unsupported(f"the answer is larger than the {_LARGEST} bytes that a ledger keeps; plan fewer groups.")
     with store.exclusive(), store.file.writing() as connection:
         log, account = store.refreshed(connection)
         if not 1 <= number <= log.number:

@@ -124,6 +124,11 @@ class Streams:
             if new and number <= len(known):
                 raise LedgerError("another process added this period before; nothing was published; add it again.")
             if number <= len(known):
+                if label and known[number - 1].label != label:
+                    raise LedgerError(
+                        f"another process added period {number} at the same time, under another name; nothing was "
+                        "published; add it again."
+                    )
                 _must_be_same(known[number - 1], mac)
                 return known[number - 1]
             if number > len(known) + 1:

@@ -58,6 +58,7 @@ __all__ = [
     "family_of",
     "from_plain_values",
     "in_words",
+    "load_plugin",
     "plain_values",
     "ranked",
     "ranked_joint",
@@ -198,6 +199,12 @@ def family(name: str) -> Family:
         one_of("noise", name, (known.name for known in families()))
         raise UnknownFamily(f"the noise family {name!r:.60} is not known here.")
     return row
+
+
+def load_plugin(name: Any) -> None:
+    """Register the family of an installed plug-in, if a family is named that is not known."""
+    if isinstance(name, str):
+        _named(name)
 
 
 def _named(name: Any) -> Family | None:

@@ -127,6 +127,8 @@ def data_name(source: str | None) -> str:
     """The data of a statement; of a path only the file name, because folders may name people or projects."""
     if not source:
         return "not recorded in the ledger"
+    if "; file " in source:  # several files that are joined
+        return "; ".join(data_name(part) for part in source.split("; "))
     kind, place = ("file ", source.removeprefix("file ")) if source.startswith("file ") else ("", source)
     path, person = _person(place)
     return f"{kind}{Path(path).name}{person}" if os.path.isabs(path) else f"{kind}{path}{person}"

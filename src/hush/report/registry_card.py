@@ -30,6 +30,7 @@ OWN_FACTS = {
     "region": "the region that the data describe, or whose law applies",
     "use": "what the numbers are published for",
     "author": "who wrote this card",
+    "unit": "who or what is protected: a person, a row, a person within a month",
 }
 FILL_IN = "TO BE FILLED IN"
 
@@ -79,6 +80,9 @@ def _card(ledger: Ledger, own: Mapping[str, str]) -> dict[str, Any]:
         "data_product_region": own["region"],
         "publication_date": entries[0].time[:10],
     }
+    loss = _loss(ledger)
+    if not own["unit"].startswith(FILL_IN):
+        loss["privacy_unit"] = own["unit"]
     deployment = {
         "basic": basic,
         "dp_variant": {
@@ -89,7 +93,7 @@ def _card(ledger: Ledger, own: Mapping[str, str]) -> dict[str, Any]:
                 "groups, the limits of rows and groups of a person, that a release took place, and when."
             ),
         },
-        "privacy_loss": _loss(ledger),
+        "privacy_loss": loss,
         "deployment_model": _model(many),
         "accounting": {
             "post_processing": "Whatever was done to released numbers, such as rounding or removing negative counts.",
@@ -114,16 +118,29 @@ def _loss(ledger: Ledger) -> dict[str, Any]:
     rho = getattr(cap, "rho", None)
     if rho is not None:
         numbers["rho"] = rho
+    blocks = "" if cap.blocks is None else f" {caution.blocks(cap.blocks)}"
+    each = "" if cap.blocks is None else " for each block of time"
     return {
-        "privacy_unit": "person",
-        "privacy_unit_details": f"{caution.compared(relation)} Data: {data_name(ledger.source)}.",
+        "privacy_unit": _unit(ledger),
+        "privacy_unit_details": f"{caution.compared(relation)} Data: {data_name(ledger.source)}.{blocks}",
         "privacy_parameters": numbers,
         "privacy_parameters_details": (
-            f"The pair is the whole budget of the ledger. Spent until now: epsilon "
+            f"The pair is the whole budget of the ledger{each}. Spent until now: epsilon "
             f"{rounded_up(ledger.spent.epsilon)} at delta {rounded_up(cap.delta)}, if the releases had been fixed in "
             "advance."
         ),
     }
+
+
+def _unit(ledger: Ledger) -> str:
+    """What is protected, if the ledger's source states it."""
+    if ledger.cap.blocks is not None:
+        return f"a person within one value of {ledger.cap.blocks}"
+    source = ledger.source or ""
+    if ", each row a unit" in source:
+        return "one row (a person with several rows is protected row by row)"
+    found = re.search(r", (?:unit|units of) ([^;]+)", source)
+    return f"person: one value of {found[1]}" if found else f"{FILL_IN}: {OWN_FACTS['unit']}"
 
 
 def _model(many: bool) -> dict[str, Any]:

@@ -248,6 +248,8 @@ def started(
         stored = json.loads(known.plan)
         if any(stored[part] != plain[part] for part in ("asked", "budget")):
             raise InvalidParameter(f"the ledger has a stream {title!r} with another plan; choose another name.")
+        if people is not None:
+            ledger.bind(people)  # the first start may have ended before this
         return RunningStream(ledger, known, secret)
     for part in range(len(plan.strategy.parts)):
         plan.strategy.single(part).prepare()

@@ -161,9 +161,13 @@ class Secret:
     def seal(self, period: int, measured: Sequence[int]) -> None:
         """Write what was measured in a period, on disk when this returns: it is never drawn again."""
         with self._connected() as connection:
-            connection.execute(
+            changed = connection.execute(
                 "UPDATE inputs SET measured = ? WHERE period = ? AND measured IS NULL",
                 (json.dumps([int(value) for value in measured]), period),
+            ).rowcount
+        if changed != 1:  # a copy of the ledger drew it first: only that draw may be published
+            raise LedgerError(
+                f"another process drew period {period} at the same time; nothing was published; add it again."
             )
 
     def discard(self) -> None:

@@ -192,7 +192,7 @@ class Answer(MadeFromAnswer):
     def text(self, *, groups: int | None = None) -> str:
         """The table alone: the first groups, or all of them."""
         most = len(self) if groups is None else groups
-        chart = self._chart() if most <= _SHOWN else []
+        chart = self._chart()[:most] if most <= _SHOWN else []
         rows, mark = self._marked_rows(most)
         lines = text_table(self._heads(), rows, chart, heading=self.names[0] if chart else "")
         if len(self) > most:

@@ -33,7 +33,11 @@ def keys_in_words(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> str:
 
 def question_in_words(query: QueryDescription) -> str:
     """What is asked: the numbers with their bounds, the groups, and the rows. It holds nothing but public facts."""
-    text = "; ".join(measure.bounds_text for measure in query.shown) or "which groups exist, without numbers"
+    open_bounds = query.open_bounds
+    parts = [
+        f"{m.name}: {m.kind}, bounds found privately" if m.name in open_bounds else m.bounds_text for m in query.shown
+    ]
+    text = "; ".join(parts) or "which groups exist, without numbers"
     names = query.grouping.names
     if names:
         how = "found in the data" if query.grouping.keys is None else f"{len(query.grouping.keys)} listed"

@@ -2,8 +2,9 @@
 
 It covers all that decides which numbers are measured: the columns of groups, of the unit and of the aggregates, down to
 the columns of the source from which they are computed; filters, joins and tables of one row for each person; the
-aggregates with their bounds; keys and limits. The names of private tables and their contents are left out, so that the
-file of each month can be asked the same question. Ibis gives tables in memory a new name in every process: this is why
+aggregates with their bounds; keys and limits. Of private tables only the name in a policy counts,
+not the name of the file and not the contents, so that the file of each month can be asked the same question. Of public
+tables in memory the contents count too. Ibis gives tables in memory a new name in every process: this is why
 the texts of Ibis cannot be used.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 
 from hush.tables.description import QueryDescription, TableDescription
 from hush.tables.expression import bind, operations
+from hush.tables.root import Root
 
 __all__ = ["question_digest"]
 
@@ -42,6 +44,14 @@ def _digest(thing: Any) -> str:
     return hashlib.sha256(json.dumps(thing).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _contents(root: Root) -> str:
+    """The digest of the rows of a public table in memory, which may be a list that decides which rows count."""
+    if not root.label.startswith("a frame"):
+        return ""
+    rows = root.source.relation.to_pyarrow()
+    return _digest([rows.schema.to_string(), repr(rows.to_pydict())])
+
+
 class _Reader:
     """Digests of the nodes of an Ibis tree."""
 
@@ -49,10 +59,9 @@ class _Reader:
         self._ops, self._relation, self._filters = operations(), table.relation, filters
         self._known: dict[Any, str] = {}
         self._places: dict[Any, int] = {}  # of tables and references, by their first appearance
-        self._public = {
-            node: root.label
+        self._names = {
+            node: root.called if root.private else f"{root.label} {_contents(root)}"
             for root in table.roots
-            if not root.private
             for node in root.node.find(self._ops.PhysicalTable)
         }
 
@@ -112,7 +121,7 @@ class _Reader:
         """Which rows a relation has. Columns that nothing uses do not matter, and an order does not."""
         ops = self._ops
         if isinstance(relation, ops.PhysicalTable):
-            return ["table", self._place(relation), self._public.get(relation, "")]
+            return ["table", self._place(relation), self._names.get(relation, "")]
         if isinstance(relation, ops.Reference):
             return ["reference", self._place(relation), self.of(relation.parent)]
         if isinstance(relation, ops.Project | ops.Sort | ops.DropColumns | ops.FillNull):

@@ -35,6 +35,8 @@ class Root:
     whose: Unit | None = None
     #: what a policy declares about this source, a `TableRule`; None: nothing
     rule: Any = field(default=None, compare=False)
+    #: its name in a policy; empty without one
+    called: str = field(default="", compare=False)
     #: of a linked table: the key, and the table that has the person
     link: Link | None = None
     through: Root | None = None

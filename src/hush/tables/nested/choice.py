@@ -68,6 +68,8 @@ def in_blocks(
     reason = _why_not(query)
     if not found or reason:
         return _with_notes(query, {one.owner.name: reason for one in found}), flat
+    if any(one.error(flat, None) == 0.0 for one in found):  # so large a budget that there is no noise to save
+        return query, flat
     best, least = None, np.inf
     for blocks, spent in _candidates(query, flat, family, make, found):
         errors = [one.error(spent, blocks.get(one.owner.name)) / one.error(flat, None) for one in found]

@@ -83,7 +83,7 @@ class Policy:
         if rule.public:
             raise InvalidParameter(f"{name!r} is a public table, which protects nobody; join it with another table.")
         made = self._with_people(name, lambda columns: [column for column in columns if rule.may_ask(column)])
-        made["roots"] = tuple(replace(root, rule=rule) for root in made["roots"])
+        made["roots"] = tuple(replace(root, rule=rule, called=name) for root in made["roots"])
         return Table(**made, limits=Limits(2**40), rule=replace(rule, ledger=self.ledger_path(name)))
 
     def lookup(self, name: str) -> SideTable:
