@@ -33,6 +33,7 @@ __all__ = ["Lattice", "add_noise", "noise_like", "private_sum", "sum_of_clipped"
 Steps = NDArray[np.int64]
 
 _BLOCK, _WIDE = 1 << 16, 1 << 12  # gradients that are converted to float64 at once, and columns of them
+_MOVES = {"add-remove": 1.0, "replace": 2.0}  # how far neighbouring data move the sum, in clips
 _PER_THREAD = 1 << 17  # draws for which another thread is worth its start
 
 
@@ -67,7 +68,8 @@ def private_sum(
     The result has the same form without rows.
 
     payment: what `Ledger.spend` returned for `hush.subsample(hush.Gaussian(sigma), rate, times=steps)`; each call takes
-    one step of it. Without it nothing is charged, and an accountant has to count the step.
+    one step of it. Without it nothing is charged, and an accountant has to count the step. For batches of a fixed size
+    the sensitivity of the charge is `hush.Sensitivity(l2=2.0, neighbours="replace")`: two rows change.
 
     A row with a NaN or an infinity counts as zeros.
 
@@ -157,22 +159,35 @@ def add_noise(
     def noisy(count: int, start: int) -> Steps:
         mechanism = Mechanism(noise, bound, 1.0, integers=True, coordinates=max(count, 1), part_of=charge)
         own = steps[start : start + count]
-        return paid.noise(mechanism, own, part=f"gradients from {start}", entropy=entropy)
+        return paid.noise(mechanism, own, part=_part(start), entropy=entropy)
 
     drawn = torch.from_numpy(_in_threads(noisy, steps.size))
     parts = torch.split(drawn, [one.numel() for one in sums])
     return [(part.to(torch.float64) * lattice.step).reshape(one.shape) for part, one in zip(parts, sums, strict=True)]
 
 
+def _part(start: int) -> str:
+    """The name of the part of a step that starts at this gradient. Every step has a part that starts at 0."""
+    return f"gradients from {start}"
+
+
 def _paid(payment: Payment | None, sigma: float) -> tuple[Payment, Charge]:
-    """The payment, and the one of its charges that is for steps with this noise."""
+    """The payment, and the one of its charges that is for steps with this noise. One row more or less moves the sum by
+    the clip, and one row that replaces another by twice the clip.
+    """
     if payment is None:
         charge = Charge(Gaussian(sigma), Sensitivity.of(1.0))
         return unaccounted(charge), charge
     must_be_payment(payment)
-    for charge in payment.charges:
-        if charge.once.noise == Gaussian(sigma) and charge.sensitivity.l2_bound == 1.0:
-            return payment, charge.once
+    same = [charge for charge in payment.charges if charge.once.noise == Gaussian(sigma)]
+    fitting = [charge.once for charge in same if charge.sensitivity.l2_bound == _MOVES.get(charge.neighbours)]
+    if fitting:  # the first with steps left, or else one that is used up, which the payment refuses
+        return payment, next((charge for charge in fitting if payment.left(charge, part=_part(0)) > 0), fitting[0])
+    if same:
+        raise NotPaid(
+            f"the payment has steps with noise multiplier {sigma:g} for another sensitivity, so nothing was drawn; "
+            "in units of the clip it must be Sensitivity(l2=1.0), or Sensitivity(l2=2.0, neighbours='replace')."
+        )
     raise NotPaid(
         f"the payment has no steps with noise multiplier {sigma:g}, so nothing was drawn; "
         f"write ledger.spend(hush.subsample(hush.Gaussian({sigma:g}), rate, times=steps))."
