@@ -103,6 +103,12 @@ def test_a_positive_delta_is_never_rounded_to_zero() -> None:
     assert tail[0] == 5e-324  # 1e-300 times the delta at epsilon = 700
 
 
+@pytest.mark.parametrize("rate", [1e-160, 1e-200, 1e-300, 5e-324])
+def test_losses_that_are_too_small_to_compose_are_refused(rate: float) -> None:
+    with pytest.raises(hush.Unsupported, match="too small to compose"):
+        hush.compose([hush.subsample(hush.Gaussian(1.0), rate, times=2)]).delta(0.1)
+
+
 @pytest.mark.parametrize("name", NOISES)
 def test_rate_one_is_the_whole(name: str) -> None:
     sampled, whole = on_sample(NOISES[name], 1.0), hush.curve(NOISES[name])
