@@ -109,6 +109,11 @@ def test_losses_that_are_too_small_to_compose_are_refused(rate: float) -> None:
         hush.compose([hush.subsample(hush.Gaussian(1.0), rate, times=2)]).delta(0.1)
 
 
+def test_an_epsilon_far_beyond_all_losses_has_a_tiny_delta() -> None:
+    """epsilon is more than 2^63 steps of the grid."""
+    assert hush.compose([hush.subsample(hush.Gaussian(1.0), 1e-20, times=2)]).delta(0.1) < 1e-58
+
+
 @pytest.mark.parametrize("name", NOISES)
 def test_rate_one_is_the_whole(name: str) -> None:
     sampled, whole = on_sample(NOISES[name], 1.0), hush.curve(NOISES[name])
