@@ -198,6 +198,13 @@ def test_many_draws_in_threads_are_as_many_and_all_different(torch: Any, monkeyp
     assert torch.allclose(summed, torch.full((1001,), 2.0 / math.sqrt(1001.0)), rtol=2e-3)
 
 
+def test_noise_that_does_not_fit_into_whole_numbers_is_refused(torch: Any) -> None:
+    for sigma, step in ((2.0**56, 1.0), (1e20, 1e-3), (1e300, 1e-300)):
+        with pytest.raises(hush.Unsupported, match="does not fit into int64"):
+            hush.torch.noise_like(torch.zeros(4), sigma, step=step)
+    assert int(hush.torch.noise_like(torch.zeros(100), 2.0**55).abs().max()) < 2**61
+
+
 def test_the_form_of_the_result(torch: Any) -> None:
     rows = [torch.randn(6, 3, 2), torch.randn(6, 4, dtype=torch.float64), torch.randn(6)]
     found = hush.torch.private_sum(rows, clip=1.0, sigma=1.0)

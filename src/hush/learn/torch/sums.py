@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, NotPaid, needs, positive, reject
+from hush.errors import InvalidParameter, NotPaid, Unsupported, needs, positive, reject
 from hush.learn.torch.lattice import Lattice
 from hush.ledger.payment import Payment, must_be_payment, unaccounted
 from hush.noise.gaussian import Gaussian
@@ -32,6 +32,7 @@ __all__ = ["Lattice", "add_noise", "noise_like", "private_sum", "sum_of_clipped"
 
 Steps = NDArray[np.int64]
 
+_WIDEST = 2.0**55  # steps: a draw of this standard deviation reaches 2^61 with probability below 1e-890
 _BLOCK, _WIDE = 1 << 16, 1 << 12  # gradients that are converted to float64 at once, and columns of them
 _MOVES = {"add-remove": 1.0, "replace": 2.0}  # how far neighbouring data move the sum, in clips
 _PER_THREAD = 1 << 17  # draws for which another thread is worth its start
@@ -56,6 +57,11 @@ def noise_like(tensor: Any, sigma: float, *, step: float = 1.0, entropy: Entropy
     if not isinstance(tensor, torch.Tensor):
         raise reject("tensor", type(tensor).__name__, "a tensor of PyTorch", "write noise_like(torch.zeros(3), 1.0)")
     sigma, step = positive("sigma", sigma, "write sigma=1.0"), positive("step", step, "write step=1.0")
+    if not sigma / step <= _WIDEST:
+        raise Unsupported(
+            f"noise of sigma = {sigma:g} in steps of {step:g} does not fit into int64; choose a step of at least "
+            "sigma/2^55."
+        )
     drawn = _in_threads(lambda count, _: draw(Gaussian(sigma), count, step, entropy), tensor.numel())
     return torch.from_numpy(drawn).reshape(tensor.shape)
 
@@ -71,7 +77,7 @@ def private_sum(
     one step of it. Without it nothing is charged, and an accountant has to count the step. For batches of a fixed size
     the sensitivity of the charge is `hush.Sensitivity(l2=2.0, neighbours="replace")`: two rows change.
 
-    A row with a NaN or an infinity counts as zeros.
+    A row with a NaN or an infinity counts as zeros. So does a finite row whose squared norm overflows in float64.
 
     Guarantees: one row more or less moves the exact sum by at most `clip` in the l2 norm, and the noise has the exact
     law, so a call is a Gaussian release with noise multiplier sigma. docs/deep_learning.md has the proof.
