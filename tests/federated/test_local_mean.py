@@ -43,6 +43,31 @@ def law(made: LocalMean, step: int) -> list[Fraction]:
     return [((1 - share) * low + share * high) / made.total for low, high in zip(made.weights[row], upper, strict=True)]
 
 
+def test_numbers_that_no_report_can_use_are_refused():
+    """The order decides the reach of a report, and its intervals rely on it; a report is drawn in int64."""
+    made = local_mean(0.05)
+    far, two = 1 << 70, ((2, 1), (1, 2))
+    for numbers, weights in (
+        (made.numbers[::-1], tuple(row[::-1] for row in made.weights)),
+        ((-STEPS, 2 * STEPS), ((2.0, 1.0), (1.0, 2.0))),
+        ((-float(STEPS), 2.0 * STEPS), two),
+        ((-STEPS, True), two),
+        (
+            (STEPS // 2 - far, STEPS // 2 + far),
+            ((far + STEPS // 2, far - STEPS // 2), (far - STEPS // 2, far + STEPS // 2)),
+        ),
+        ((0, 0), two),
+        ((0, STEPS), ((1, 1),)),
+        ((0, STEPS), ()),
+        ((), ((), ())),
+        (None, None),
+        ([0, STEPS], [[2, 1], [1, 2]]),
+    ):
+        with pytest.raises(InvalidParameter, match="increasing order"):
+            LocalMean(1.0, numbers, weights)
+    assert LocalMean(1.0, (-STEPS, 2 * STEPS), two).reach == 2.0
+
+
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_any_two_values_keep_epsilon_exactly(epsilon):
     """All pairs of 27 values, on and between the rows, in fractions; the probabilities sum to 1 and the mean is the

@@ -14,7 +14,10 @@ from scipy import stats
 
 import hush
 from hush.learn.torch.lattice import Lattice
+from hush.learn.torch.sums import _paid, _part
+from hush.ledger.payment import unaccounted
 from hush.sampling.entropy import DeterministicTestEntropy
+from hush.sampling.mechanism import Mechanism
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +51,36 @@ def test_bad_lattices_are_refused() -> None:
             Lattice(clip, numbers)
     with pytest.raises(hush.Unsupported, match="smaller batches"):
         Lattice(1.0, 10**6).must_hold(2**40)
+
+
+# -- payments ------------------------------------------------------------------------------------------------
+
+
+def batches(l2: float) -> hush.Charge:
+    return hush.subsample(
+        hush.Gaussian(1.1), batch=10, rows=1000, sensitivity=hush.Sensitivity(l2=l2, neighbours="replace")
+    )
+
+
+def test_a_replaced_row_is_paid_for_as_two_rows() -> None:
+    """A row that replaces another moves the sum by twice the clip, so a charge for once the clip is not enough."""
+    for charge in (batches(1.0), hush.subsample(hush.Gaussian(1.1), 0.1, hush.Sensitivity(l2=2.0))):
+        with pytest.raises(hush.NotPaid, match="another sensitivity"):
+            _paid(unaccounted(charge), 1.1)
+    paid = unaccounted(batches(2.0))
+    assert _paid(paid, 1.1) == (paid, batches(2.0))
+
+
+def test_the_first_charge_with_steps_left_pays() -> None:
+    rare, often = (hush.subsample(hush.Gaussian(1.1), rate) for rate in (0.01, 0.02))
+    payment = unaccounted([rare, often])
+    for expected in (rare, often):
+        assert _paid(payment, 1.1)[1] == expected and payment.left(expected, part=_part(0)) == 1
+        mechanism = Mechanism(hush.Gaussian(1.1), hush.Sensitivity(l2=1.0), 1.0, integers=True, part_of=expected)
+        payment.noise(mechanism, np.zeros(1, dtype=np.int64), part=_part(0))
+    assert _paid(payment, 1.1)[1] == rare  # used up: the draw raises
+    with pytest.raises(hush.NotPaid, match="used up"):
+        payment.noise(mechanism, np.zeros(1, dtype=np.int64), part=_part(0))
 
 
 # -- tensors -------------------------------------------------------------------------------------------------
@@ -165,6 +198,13 @@ def test_many_draws_in_threads_are_as_many_and_all_different(torch: Any, monkeyp
     assert torch.allclose(summed, torch.full((1001,), 2.0 / math.sqrt(1001.0)), rtol=2e-3)
 
 
+def test_noise_that_does_not_fit_into_whole_numbers_is_refused(torch: Any) -> None:
+    for sigma, step in ((2.0**56, 1.0), (1e20, 1e-3), (1e300, 1e-300)):
+        with pytest.raises(hush.Unsupported, match="does not fit into int64"):
+            hush.torch.noise_like(torch.zeros(4), sigma, step=step)
+    assert int(hush.torch.noise_like(torch.zeros(100), 2.0**55).abs().max()) < 2**61
+
+
 def test_the_form_of_the_result(torch: Any) -> None:
     rows = [torch.randn(6, 3, 2), torch.randn(6, 4, dtype=torch.float64), torch.randn(6)]
     found = hush.torch.private_sum(rows, clip=1.0, sigma=1.0)
@@ -182,6 +222,9 @@ def test_a_payment_covers_its_steps_and_no_more(torch: Any) -> None:
         hush.torch.private_sum(rows, clip=1.0, sigma=1.1, payment=payment)
     with pytest.raises(hush.NotPaid, match="used up"):
         hush.torch.private_sum(rows, clip=1.0, sigma=1.1, payment=payment)
+    two = unaccounted([hush.subsample(hush.Gaussian(1.1), rate) for rate in (0.01, 0.02)])
+    for _ in range(2):
+        hush.torch.private_sum(rows, clip=1.0, sigma=1.1, payment=two)
     with pytest.raises(hush.NotPaid, match="noise multiplier 2"):
         hush.torch.private_sum(rows, clip=1.0, sigma=2.0, payment=payment)
     with pytest.raises(hush.NotPaid, match="needs a payment"):

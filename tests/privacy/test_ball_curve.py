@@ -147,8 +147,16 @@ def test_one_number_is_laplace_and_many_numbers_are_nearly_gaussian() -> None:
 def test_a_sensitivity_of_another_dimension_is_refused() -> None:
     with pytest.raises(hush.InvalidParameter, match="for 3 numbers"):
         hush.delta(hush.Ball(3, 1.0), 0.5, l2(4))
-    with pytest.raises(hush.Unsupported, match="joint noise"):
-        hush.subsample(hush.Ball(3, 1.0), 0.1, l2(3))
+    with pytest.raises(hush.InvalidParameter, match="for 3 numbers"):
+        hush.subsample(hush.Ball(3, 1.0), 0.1, l2(4))
+
+
+def test_ball_noise_on_a_sample_follows_the_curve_of_all_people() -> None:
+    """q delta(log(1 + (e^epsilon - 1)/q)), which is the worse direction here."""
+    noise, rate, epsilon = hush.Ball(3, 1.0), 0.1, 0.05
+    raised = math.log1p(math.expm1(epsilon) / rate)
+    known = rate * hush.delta(noise, raised, l2(3))
+    assert hush.compose([hush.subsample(noise, rate, l2(3))]).delta(epsilon) == pytest.approx(known, rel=1e-12)
 
 
 # -- composition and divergences -----------------------------------------------------------------------------

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
+from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -53,6 +56,62 @@ def test_both_directions_against_the_mixture(name: str, rate: float) -> None:
         assert float(forward.lower) <= float(forward.upper) <= float(forward.lower) * (1.0 + 1e-8) + 1e-15
         assert float(backward.lower) <= float(backward.upper)
         assert sampled.delta(epsilon) == max(float(forward.upper), float(backward.upper))
+
+
+def exact_deltas(sigma: float, rate: float, epsilon: float) -> tuple[Any, Any]:
+    """delta forward and backward for Gaussian noise, from the two formulas in 60 digits."""
+    with mpmath.workdps(60):
+        q, u, mu = mpmath.mpf(rate), mpmath.exp(mpmath.mpf(epsilon)), 1 / mpmath.mpf(sigma)
+
+        def whole(e: Any) -> Any:
+            here, there = (mpmath.erfc(x / mpmath.sqrt(2)) / 2 for x in (e / mu - mu / 2, e / mu + mu / 2))
+            return here - mpmath.exp(e) * there
+
+        left = 1 - (1 - q) * u
+        back = left * whole(mpmath.log(q * u / left)) if left > 0 else mpmath.mpf(0)
+        return q * whole(mpmath.log(1 + (u - 1) / q)), back
+
+
+def test_both_directions_hold_the_truth_close_to_the_limit() -> None:
+    """Near e^epsilon (1 - q) = 1 the factor of the backward curve is a difference of nearly equal numbers."""
+    choice, checked = random.Random(3), 0
+    for turn in range(240):
+        rate = choice.choice([10 ** choice.uniform(-9, -0.01), 1.0 - 10 ** choice.uniform(-9, -1)])
+        sigma, limit = 10 ** choice.uniform(-1, 1.3), -math.log1p(-rate)
+        near = limit * (1.0 - 10 ** choice.uniform(-15.5, -1))
+        epsilon = [near, math.nextafter(limit, 0.0), limit, 10 ** choice.uniform(-4, 1)][min(turn % 8, 3)]
+        sampled = on_sample(hush.Gaussian(sigma), rate)
+        for truth, found in zip(
+            exact_deltas(sigma, rate, epsilon),
+            (sampled.forward(np.array(epsilon)), sampled.backward(np.array(epsilon))),
+            strict=True,
+        ):
+            if truth > 1e-290 or truth == 0:
+                assert float(found.lower) <= truth <= float(found.upper), (rate, sigma, epsilon)
+                checked += truth > 0
+    assert checked > 240
+
+
+def test_a_positive_delta_is_never_rounded_to_zero() -> None:
+    """The product of the rate and delta is below the least float, or just above it."""
+    for rate in (1e-200, 1e-300, 5e-324):
+        for epsilon in (0.0, 1e-30, 1e-6, 1.0, 29.0, 31.0):
+            truth, _ = exact_deltas(0.02, rate, epsilon)
+            found = on_sample(hush.Gaussian(0.02), rate).forward(np.array(epsilon))
+            assert float(found.upper) > 0.0 and float(found.lower) <= truth <= float(found.upper), (rate, epsilon)
+    tail = on_sample(hush.Gaussian(0.05), 1e-300).end(np.array([10.0]), "upper", backward=False)
+    assert tail[0] == 5e-324  # 1e-300 times the delta at epsilon = 700
+
+
+@pytest.mark.parametrize("rate", [1e-160, 1e-200, 1e-300, 5e-324])
+def test_losses_that_are_too_small_to_compose_are_refused(rate: float) -> None:
+    with pytest.raises(hush.Unsupported, match="too small to compose"):
+        hush.compose([hush.subsample(hush.Gaussian(1.0), rate, times=2)]).delta(0.1)
+
+
+def test_an_epsilon_far_beyond_all_losses_has_a_tiny_delta() -> None:
+    """epsilon is more than 2^63 steps of the grid."""
+    assert hush.compose([hush.subsample(hush.Gaussian(1.0), 1e-20, times=2)]).delta(0.1) < 1e-58
 
 
 @pytest.mark.parametrize("name", NOISES)

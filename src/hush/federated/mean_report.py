@@ -41,6 +41,7 @@ _TWO_NUMBERS = 0.1  # below this epsilon the report is one of two numbers
 _GRIDS = ((1.25, 4), (2.75, 8), (math.inf, 16))
 BEST_TO = 10.0  # a larger epsilon gets the report of this one; up to here no noise has less variance
 BEST_FROM = 2.0**-36  # the least epsilon: the two numbers are then below 2^56 steps
+_FURTHEST = 1 << 62  # numbers are smaller, so that int64 holds them and their distances from a value
 _BITS = 50  # bits of a probability
 _RATIO_BITS = 64  # bits of the lower bound of e^epsilon after the binary point
 
@@ -66,8 +67,13 @@ class LocalMean:
 
     def __post_init__(self) -> None:
         most = _odds_below(one_budget(self.epsilon))
+        if not self._well_formed():
+            raise InvalidParameter(
+                "numbers must be whole numbers in increasing order, each below 2^62 in size, and weights at least two "
+                "rows of whole numbers; write local_mean(1.0)."
+            )
         rows, total = len(self.weights), self.total
-        if rows < 2 or STEPS % (rows - 1) or not 0 < total < 1 << 63:
+        if STEPS % (rows - 1) or not 0 < total < 1 << 63:
             raise InvalidParameter("weights must be 2, 3, 5, 9, ... rows of whole numbers with a sum below 2^63.")
         if any(len(row) != len(self.numbers) or min(row) < 1 or sum(row) != total for row in self.weights):
             raise InvalidParameter(
@@ -82,6 +88,15 @@ class LocalMean:
             mean = sum(weight * number for weight, number in zip(row, self.numbers, strict=True))
             if mean * (rows - 1) != total * place * STEPS:
                 raise InvalidParameter("the expectation of a report must be the value of its row.")
+
+    def _well_formed(self) -> bool:
+        """Are numbers and weights tuples of whole numbers, in the order and of the size that a report needs?"""
+        if not isinstance(self.weights, tuple) or len(self.weights) < 2:
+            return False
+        lists = (self.numbers, *self.weights)
+        if not all(isinstance(each, tuple) and each and all(type(x) is int for x in each) for each in lists):
+            return False
+        return all(a < b for a, b in pairwise(self.numbers)) and max(map(abs, self.numbers)) < _FURTHEST
 
     @property
     def total(self) -> int:

@@ -210,6 +210,11 @@ class Payment:
         self._take(charge, "", charge.times)
         return choose(numbers, noise.scale, charge.times, entropy)
 
+    def left(self, charge: Charge, *, part: str = "") -> int:
+        """How many draws of this part of one release of the charge remain; 0 for a charge that was not paid."""
+        with self._lock:
+            return self._allowed[charge.once] - self._drawn[charge.once, part]
+
     def _take(self, what: Mechanism | Charge, part: str, times: int | None) -> int:
         with self._lock:
             return self._taken(what, part, times)

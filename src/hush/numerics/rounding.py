@@ -25,6 +25,7 @@ __all__ = [
     "CLOSED_FORM",
     "COARSE_SEARCH",
     "CONVERSION",
+    "DISTANCE_TO_LIMIT",
     "ELEMENTARY",
     "FEW_ROUNDINGS",
     "FLAT_MINIMUM",
@@ -44,6 +45,7 @@ __all__ = [
     "SUM_OF_POSITIVE_TERMS",
     "SUPREMUM",
     "TIED",
+    "TINY",
     "TWO_ROUNDINGS",
     "TWO_TAILS",
     "ULP",
@@ -68,6 +70,8 @@ Array = NDArray[np.float64]
 
 #: The distance from 1 to the next float.
 ULP = 2.0**-52
+#: The least positive float.
+TINY = 5e-324
 #: Slightly more than `ULP`: a bound on the error of one operation that stays valid after it is multiplied and rounded.
 UNIT = 2.3e-16
 
@@ -93,6 +97,9 @@ class Claim:
 # -- all claims, from the smallest to the largest ------------------------------------------------------------
 
 TWO_ROUNDINGS = Claim(4e-16, "two operations rounded correctly, 2^-53 each, and the multiplication by the factor")
+DISTANCE_TO_LIMIT = Claim(
+    2.0**-50, "a share of a logarithm, which bounds the error of its difference with an exact number and of expm1 of it"
+)
 FEW_ROUNDINGS = Claim(1e-15, "at most seven roundings on positive numbers, 2^-53 each, and that of the factor")
 GAUSSIAN_AMOUNT = Claim(2e-15, "roots, logarithms and inverse error functions, each within a few 2^-53")
 ROOTS_AND_LOGARITHMS = Claim(2e-15, "sums of positive terms, with a root and a logarithm, each within a few 2^-53")

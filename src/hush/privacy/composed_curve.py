@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 DEFAULT_RELATIVE = 1.9e-6
 _WEAKER = 20  # weaker tilts that are tried
 _RARE = 1e-16  # losses beyond which delta of all releases together is less than this may be outside the window
+_LEAST_STEP = 1e-290
+_LEAST_SAMPLED = 1e-150  # typical losses on samples: squares of smaller ones are not normal floats
 _COARSE = 1e-4  # the same for bounds at many epsilons
 
 
@@ -54,11 +56,14 @@ class Composed(Curve):
         square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
         step = math.sqrt(8.0 * self.relative * square)
         ladders: list[Any] = [getattr(pair, "ladder", None) for pair, _ in self.parts]
-        if None not in ladders:
+        if None not in ladders and math.sqrt(square) > _LEAST_SAMPLED:
             step = _sampled_step(math.sqrt(square), count, max(one.reach(_RARE / count) for one in ladders), step)
-        if not step > 1e-290:
+        elif None not in ladders:
+            step = 0.0
+        if not step > _LEAST_STEP:
             raise Unsupported(
-                "the privacy losses are too small to compose (below 1e-290); use less noise or drop these releases."
+                f"the privacy losses are too small to compose (below {_LEAST_SAMPLED:g} on samples, {_LEAST_STEP:g} "
+                "otherwise); use less noise or drop these releases."
             )
         aligned = [atom for pair, _ in self.parts for atom in pair.atoms]
         if aligned and max(aligned) > step:

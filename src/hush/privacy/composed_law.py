@@ -100,7 +100,7 @@ class Dense(ComposedLaw):
     masses: Array = field(default_factory=lambda: np.zeros(0))
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
-        start = max(math.floor(epsilon / self.step) + 1 - self.first, 0)
+        start = min(max(math.floor(epsilon / self.step) + 1 - self.first, 0), self.length)
         end = min(self.length, start + math.ceil(_NEGLIGIBLE / max(self.tilt * self.step, 1e-12)) + 1)
         over = (self.first + np.arange(start, end)) * self.step - epsilon
         with np.errstate(under="ignore"):

@@ -13,13 +13,26 @@ from numpy.typing import NDArray
 
 from hush.errors import as_float, reject
 from hush.numerics.bracket import Bracket
-from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, TWO_ROUNDINGS, down, next_down, next_up, up
+from hush.numerics.rounding import (
+    DISTANCE_TO_LIMIT,
+    ELEMENTARY,
+    FEW_ROUNDINGS,
+    TINY,
+    TWO_ROUNDINGS,
+    Claim,
+    down,
+    next_down,
+    next_up,
+    up,
+)
 from hush.privacy.curve import Curve, Mirrored, OneNumber
 from hush.privacy.loss_ladder import LossLadder
 
 __all__ = ["Subsampled", "sampling_rate"]
 
 Array = NDArray[np.float64]
+
+_HUGE = 1e300  # above it, log(1 + x) is log(x) to far more digits than a float has
 
 
 def sampling_rate(value: Any) -> float:
@@ -28,6 +41,18 @@ def sampling_rate(value: Any) -> float:
     if not 0.0 < rate <= 1.0:
         raise reject("rate", value, "greater than 0 and at most 1", "write for example rate=0.01")
     return rate
+
+
+def _product_above(delta: Array, factor: float | Array, claim: Claim) -> Array:
+    """An upper bound of delta * factor. Products below the normal floats have no relative error bound; they are within
+    one least float. So a positive product is never rounded to 0.
+    """
+    return np.where(delta > 0.0, up(np.asarray(delta * factor), claim) + TINY, 0.0)
+
+
+def _product_below(delta: Array, factor: float | Array, claim: Claim) -> Array:
+    """A lower bound of delta * factor, in the same way."""
+    return np.maximum(down(np.asarray(delta * factor), claim) - TINY, 0.0)
 
 
 def _kinks(whole: Mirrored) -> Array:
@@ -98,28 +123,40 @@ class Subsampled(Curve):
         return self._backward_end(epsilon, end) if swapped else self._forward_end(epsilon, end)
 
     def _forward_end(self, epsilon: Array, end: str) -> Array:
-        # log(1 + (e^e - 1)/q), written so that e^e may overflow
-        raised = np.where(
-            epsilon > 30.0,
-            epsilon - math.log(self.rate) + np.log1p(-(1.0 - self.rate) * np.exp(-np.maximum(epsilon, 0.0))),
-            np.log1p(np.expm1(np.minimum(epsilon, 30.0)) / self.rate),
-        )
+        raised = self._raised(epsilon)
         if end == "upper":
             inner = self.whole.forward(next_down(down(raised, TWO_ROUNDINGS)).clip(0.0))
-            return up(np.asarray(inner.upper) * self.rate, FEW_ROUNDINGS)
+            return _product_above(np.asarray(inner.upper), self.rate, FEW_ROUNDINGS)
         inner = self.whole.forward(np.where(epsilon > 0.0, next_up(up(raised, TWO_ROUNDINGS)), 0.0))
-        return down(np.asarray(inner.lower) * self.rate, FEW_ROUNDINGS)
+        return _product_below(np.asarray(inner.lower), self.rate, FEW_ROUNDINGS)
+
+    def _raised(self, epsilon: Array) -> Array:
+        """log(1 + (e^e - 1)/q), written so that neither e^e nor the quotient overflows."""
+        grown = np.expm1(np.minimum(epsilon, 30.0))
+        with np.errstate(over="ignore", divide="ignore"):
+            ratio = grown / self.rate
+            small = np.where(ratio < _HUGE, np.log1p(ratio), np.log(grown) - math.log(self.rate))
+        large = epsilon - math.log(self.rate) + np.log1p(-(1.0 - self.rate) * np.exp(-np.maximum(epsilon, 30.0)))
+        return np.where(epsilon > 30.0, large, small)
 
     def _backward_end(self, epsilon: Array, end: str) -> Array:
+        """left * delta_QP(log(1 + (e^e - 1)/left)) with left = 1 - (1 - q) e^e, which is the formula of the class.
+
+        It rises with `left`. Close to the limit, `left` is a difference of nearly equal numbers; so it is moved to the
+        safe side by a share of the limit, which is more than its error, before it is used.
+        """
         limit = -math.log1p(-self.rate)  # here e^e (1 - q) = 1
-        inside = epsilon < limit
-        left = -np.expm1(np.where(inside, epsilon, 0.0) - limit)  # 1 - (1 - q) e^e
-        raised = math.log(self.rate) + np.where(inside, epsilon, 0.0) - np.log(left)
+        slack = limit * DISTANCE_TO_LIMIT.share
+        left = -np.expm1(np.minimum(epsilon - limit, 1.0)) + (slack if end == "upper" else -slack)
+        inside = left > 0.0
+        left = np.where(inside, np.minimum(left, 1.0), 1.0)
+        with np.errstate(over="ignore"):
+            raised = np.where(inside, np.log1p(np.expm1(np.where(inside, epsilon, 0.0)) / left), 0.0)
         if end == "upper":
-            upper = self.whole.forward(np.maximum(down(raised, TWO_ROUNDINGS) - FEW_ROUNDINGS.share, 0.0)).upper
-            return np.where(inside, up(left * upper, ELEMENTARY), 0.0)
-        lower = self.whole.forward(np.maximum(up(raised, TWO_ROUNDINGS) + FEW_ROUNDINGS.share, 0.0)).lower
-        return np.where(inside, down(left * lower, ELEMENTARY), 0.0)
+            upper = self.whole.forward(next_down(down(raised, FEW_ROUNDINGS)).clip(0.0)).upper
+            return np.where(inside, _product_above(np.asarray(upper), left, ELEMENTARY), 0.0)
+        lower = self.whole.forward(next_up(up(raised, FEW_ROUNDINGS))).lower
+        return np.where(inside, _product_below(np.asarray(lower), left, ELEMENTARY), 0.0)
 
     def _end(self, epsilon: Array, end: str) -> Array:
         return np.maximum(self.end(epsilon, end, backward=False), self.end(epsilon, end, backward=True))

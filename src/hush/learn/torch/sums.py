@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, NotPaid, needs, positive, reject
+from hush.errors import InvalidParameter, NotPaid, Unsupported, needs, positive, reject
 from hush.learn.torch.lattice import Lattice
 from hush.ledger.payment import Payment, must_be_payment, unaccounted
 from hush.noise.gaussian import Gaussian
@@ -32,7 +32,9 @@ __all__ = ["Lattice", "add_noise", "noise_like", "private_sum", "sum_of_clipped"
 
 Steps = NDArray[np.int64]
 
+_WIDEST = 2.0**55  # steps: a draw of this standard deviation reaches 2^61 with probability below 1e-890
 _BLOCK, _WIDE = 1 << 16, 1 << 12  # gradients that are converted to float64 at once, and columns of them
+_MOVES = {"add-remove": 1.0, "replace": 2.0}  # how far neighbouring data move the sum, in clips
 _PER_THREAD = 1 << 17  # draws for which another thread is worth its start
 
 
@@ -55,6 +57,11 @@ def noise_like(tensor: Any, sigma: float, *, step: float = 1.0, entropy: Entropy
     if not isinstance(tensor, torch.Tensor):
         raise reject("tensor", type(tensor).__name__, "a tensor of PyTorch", "write noise_like(torch.zeros(3), 1.0)")
     sigma, step = positive("sigma", sigma, "write sigma=1.0"), positive("step", step, "write step=1.0")
+    if not sigma / step <= _WIDEST:
+        raise Unsupported(
+            f"noise of sigma = {sigma:g} in steps of {step:g} does not fit into int64; choose a step of at least "
+            "sigma/2^55."
+        )
     drawn = _in_threads(lambda count, _: draw(Gaussian(sigma), count, step, entropy), tensor.numel())
     return torch.from_numpy(drawn).reshape(tensor.shape)
 
@@ -67,9 +74,10 @@ def private_sum(
     The result has the same form without rows.
 
     payment: what `Ledger.spend` returned for `hush.subsample(hush.Gaussian(sigma), rate, times=steps)`; each call takes
-    one step of it. Without it nothing is charged, and an accountant has to count the step.
+    one step of it. Without it nothing is charged, and an accountant has to count the step. For batches of a fixed size
+    the sensitivity of the charge is `hush.Sensitivity(l2=2.0, neighbours="replace")`: two rows change.
 
-    A row with a NaN or an infinity counts as zeros.
+    A row with a NaN or an infinity counts as zeros. So does a finite row whose squared norm overflows in float64.
 
     Guarantees: one row more or less moves the exact sum by at most `clip` in the l2 norm, and the noise has the exact
     law, so a call is a Gaussian release with noise multiplier sigma. docs/deep_learning.md has the proof.
@@ -157,22 +165,35 @@ def add_noise(
     def noisy(count: int, start: int) -> Steps:
         mechanism = Mechanism(noise, bound, 1.0, integers=True, coordinates=max(count, 1), part_of=charge)
         own = steps[start : start + count]
-        return paid.noise(mechanism, own, part=f"gradients from {start}", entropy=entropy)
+        return paid.noise(mechanism, own, part=_part(start), entropy=entropy)
 
     drawn = torch.from_numpy(_in_threads(noisy, steps.size))
     parts = torch.split(drawn, [one.numel() for one in sums])
     return [(part.to(torch.float64) * lattice.step).reshape(one.shape) for part, one in zip(parts, sums, strict=True)]
 
 
+def _part(start: int) -> str:
+    """The name of the part of a step that starts at this gradient. Every step has a part that starts at 0."""
+    return f"gradients from {start}"
+
+
 def _paid(payment: Payment | None, sigma: float) -> tuple[Payment, Charge]:
-    """The payment, and the one of its charges that is for steps with this noise."""
+    """The payment, and the one of its charges that is for steps with this noise. One row more or less moves the sum by
+    the clip, and one row that replaces another by twice the clip.
+    """
     if payment is None:
         charge = Charge(Gaussian(sigma), Sensitivity.of(1.0))
         return unaccounted(charge), charge
     must_be_payment(payment)
-    for charge in payment.charges:
-        if charge.once.noise == Gaussian(sigma) and charge.sensitivity.l2_bound == 1.0:
-            return payment, charge.once
+    same = [charge for charge in payment.charges if charge.once.noise == Gaussian(sigma)]
+    fitting = [charge.once for charge in same if charge.sensitivity.l2_bound == _MOVES.get(charge.neighbours)]
+    if fitting:  # the first with steps left, or else one that is used up, which the payment refuses
+        return payment, next((charge for charge in fitting if payment.left(charge, part=_part(0)) > 0), fitting[0])
+    if same:
+        raise NotPaid(
+            f"the payment has steps with noise multiplier {sigma:g} for another sensitivity, so nothing was drawn; "
+            "in units of the clip it must be Sensitivity(l2=1.0), or Sensitivity(l2=2.0, neighbours='replace')."
+        )
     raise NotPaid(
         f"the payment has no steps with noise multiplier {sigma:g}, so nothing was drawn; "
         f"write ledger.spend(hush.subsample(hush.Gaussian({sigma:g}), rate, times=steps))."
