@@ -197,3 +197,47 @@ def test_until_needs_on(tmp_path, capsys) -> None:
     running = started(tmp_path)
     assert main(["stream", "add", str(tmp_path / "one.ledger"), "visits", "5", "--until", "2026-02-01"]) != 0
     assert "--until needs --on" in capsys.readouterr().err and running.periods == 0
+
+
+def test_a_named_period_is_not_lost_to_a_faster_process(tmp_path, monkeypatch):
+    """Both count 7: without its name the slower call would return as if its period were published."""
+    from hush.stream.running import RunningStream, opened
+
+    ledger = hush.Ledger(tmp_path / "s.ledger", epsilon=1.0, delta=1e-6)
+    slow = hush.stream(horizon=10).plan(0.5, 0.0).start(ledger=ledger, name="v")
+    fast, number = opened(hush.Ledger(tmp_path / "s.ledger"), "v"), RunningStream._number
+
+    def overtaken(self, period):
+        found = number(self, period)
+        if self is slow:
+            fast.add(7, period="d1")
+        return found
+
+    monkeypatch.setattr(RunningStream, "_number", overtaken)
+    with pytest.raises(hush.LedgerError, match="another process added period 1"):
+        slow.add(7, period="d2")
+
+
+def test_a_copy_of_the_ledger_publishes_the_same_draw(tmp_path, monkeypatch):
+    """The ledger and a copy share a secret file: the slower one may not publish a second draw of a period."""
+    from hush.stream.running import opened
+
+    ledger = hush.Ledger(tmp_path / "s.ledger", epsilon=1.0, delta=1e-6)
+    where = {"secret": tmp_path / "k.secret"}
+    hush.stream(horizon=10).plan(0.5, 0.0).start(ledger=ledger, name="v", **where).add(5)
+    ledger.close()
+    shutil.copy(tmp_path / "s.ledger", tmp_path / "copy.ledger")
+    one, other = (opened(hush.Ledger(tmp_path / f"{name}.ledger"), "v", **where) for name in ("s", "copy"))
+    freeze, done = Secret.freeze, []
+
+    def slow(self, period, given):
+        freeze(self, period, given)
+        if not done:
+            done.append(other)
+            other.add(1000)
+
+    monkeypatch.setattr(Secret, "freeze", slow)
+    with pytest.raises(hush.LedgerError, match="another process drew period 2"):
+        one.add(1000)
+    monkeypatch.undo()
+    assert one.add(1000).noisy == other.answer().noisy
