@@ -1,0 +1,54 @@
+"""Fits on tables that are refused: before the number of rows is paid for, and by what a policy says of the target."""
+
+from __future__ import annotations
+
+import math
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hush import Ledger, tables
+from hush.errors import BudgetExceeded, HushError, Unsupported
+from hush.learn import Ridge
+
+FRAME = pd.DataFrame({"id": np.arange(200), "age": np.linspace(18.0, 90.0, 200), "cost": np.linspace(0.0, 900.0, 200)})
+FRAME["smoker"] = np.where(FRAME.age > 50, "yes", "no")
+RIDGE = {"epsilon": 1.0, "delta": 1e-6, "bounds": {"age": (18, 90)}, "target_bounds": (0, 900), "family": "gaussian"}
+
+
+def people():
+    return tables.table(FRAME, unit="id", population="people")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [({"scaling": "paper"}, "scaling='paper'"), ({"epsilon": math.inf}, "epsilon = inf"), ({"epsilon": 3.0}, "left")],
+)
+def test_a_refused_fit_pays_for_no_number_of_rows(changed, words):
+    ledger = Ledger(None, epsilon=2.0, delta=1e-5)
+    with pytest.raises(HushError, match=words) as failure:
+        Ridge(**RIDGE | changed, ledger=ledger).fit(people(), "cost")
+    assert not ledger.entries and "\n" not in str(failure.value)
+
+
+def test_a_late_refusal_says_what_was_paid():
+    ledger = Ledger(None, epsilon=0.5, delta=1e-5)
+    with patch.object(Ledger, "must_cover"), pytest.raises(BudgetExceeded, match=r"paid for \(entry 1\)") as failure:
+        Ridge(**RIDGE, ledger=ledger).fit(people(), "cost")
+    assert "nothing was spent" not in str(failure.value) and len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("delta", [1e-5, 0.0])
+def test_noise_that_depends_on_a_released_number_is_not_fixed_in_advance(delta):
+    ledger = Ledger(None, epsilon=3.0, delta=delta, mode="nonadaptive")
+    settings = RIDGE | {"delta": min(delta, 1e-6), "family": None}
+    model = Ridge(**settings, ledger=ledger)
+    if delta:
+        with pytest.raises(Unsupported, match="give n_rows=, or use an adaptive ledger"):
+            model.fit(people(), "cost")
+        assert not ledger.entries
+        assert model.fit(people(), "cost", n_rows=200).receipt_["rows"] == 200
+    else:
+        assert model.fit(people(), "cost").guarantee_.epsilon <= 1.0 and len(ledger.entries) == 2
