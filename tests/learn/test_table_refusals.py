@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from hush import Ledger, tables
-from hush.errors import BudgetExceeded, HushError, Unsupported
-from hush.learn import Ridge
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
+from hush.learn import LogisticRegression, Ridge
 
 FRAME = pd.DataFrame({"id": np.arange(200), "age": np.linspace(18.0, 90.0, 200), "cost": np.linspace(0.0, 900.0, 200)})
 FRAME["smoker"] = np.where(FRAME.age > 50, "yes", "no")
@@ -52,3 +52,24 @@ def test_noise_that_depends_on_a_released_number_is_not_fixed_in_advance(delta):
         assert model.fit(people(), "cost", n_rows=200).receipt_["rows"] == 200
     else:
         assert model.fit(people(), "cost").guarantee_.epsilon <= 1.0 and len(ledger.entries) == 2
+
+
+def ruled(values):
+    rule = tables.ColumnRule
+    columns = {"age": rule(low=18, high=90), "cost": rule(low=0, high=900), "smoker": rule(values=values)}
+    return tables.Policy({"people": tables.TableRule(FRAME, unit="id", columns=columns)}).open("people")
+
+
+def test_a_policy_limits_the_target_of_a_regression():
+    with pytest.raises(InvalidParameter, match="policy declares 900"):
+        Ridge(**RIDGE | {"target_bounds": (0, 1e6)}).fit(ruled(("no", "yes")), "cost", n_rows=200)
+    assert Ridge(**RIDGE).fit(ruled(("no", "yes")), "cost", n_rows=200).receipt_["rows"] == 200
+
+
+def test_a_policy_limits_the_classes():
+    settings = {key: value for key, value in RIDGE.items() if key != "target_bounds"}
+    model = LogisticRegression(**settings, classes=("no", "yes"))
+    for values, words in ((("no", "never"), "which the policy does not list"), ("private", "found privately")):
+        with pytest.raises(InvalidParameter, match=words):
+            model.fit(ruled(values), "smoker", n_rows=200)
+    assert list(model.fit(ruled(("no", "yes")), "smoker", n_rows=200).classes_) == ["no", "yes"]

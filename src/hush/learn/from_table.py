@@ -67,9 +67,7 @@ def fit_table(
     must_be_streamed(plan(request, given or _GUESS), "a table")  # raises if an option is wrong
     must_be_payable(request, ledger)
     rows.must_be_allowed(request.epsilon, request.delta, ledger)
-    rows.must_lie_within(
-        dict(zip(names, np.stack([request.span.low, request.span.high], axis=1).tolist(), strict=True))
-    )
+    _must_agree(rows, request, names, target, classes)
     where = {"source": rows.fingerprint, "block": rows.ledger_block(ledger)}
     made, started_from = _planned(model, rows, request, given, where)
     source = TableRows(rows, made.rows, len(names), None if weight is None else largest)
@@ -81,6 +79,17 @@ def fit_table(
     model._write(fit, None if payment is None else payment.entry, started_from, ledger)
     model._write_classes(classes)
     return model
+
+
+def _must_agree(rows: Any, request: Request, names: list[str], target: str, classes: Any) -> None:
+    """Refuse bounds and classes that differ from what the policy of the table declares."""
+    ends = np.stack([request.span.low, request.span.high], axis=1).tolist()
+    declared = dict(zip(names, ends, strict=True))
+    if request.target_span is not None:
+        declared[target] = [float(request.target_span.low[0]), float(request.target_span.high[0])]
+    rows.must_lie_within(declared)
+    if classes is not None:
+        rows.must_be_listed(target, classes)
 
 
 def _names(model: LinearModel, features: Sequence[str] | None) -> list[str]:
