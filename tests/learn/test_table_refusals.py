@@ -12,6 +12,8 @@ import pytest
 from hush import Ledger, tables
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
 from hush.learn import LogisticRegression, Ridge
+from hush.learn.block_rows import TableRows
+from hush.learn.screening import KeptColumns
 
 FRAME = pd.DataFrame({"id": np.arange(200), "age": np.linspace(18.0, 90.0, 200), "cost": np.linspace(0.0, 900.0, 200)})
 FRAME["smoker"] = np.where(FRAME.age > 50, "yes", "no")
@@ -73,3 +75,24 @@ def test_a_policy_limits_the_classes():
         with pytest.raises(InvalidParameter, match=words):
             model.fit(ruled(values), "smoker", n_rows=200)
     assert list(model.fit(ruled(("no", "yes")), "smoker", n_rows=200).classes_) == ["no", "yes"]
+
+
+def test_the_hint_about_a_solver_works():
+    model = Ridge(**RIDGE | {"passes": 3, "solver": "cd"})
+    with pytest.raises(Unsupported, match="passes, clip and step out, or write solver='whitened'"):
+        model.fit(people(), "cost", n_rows=200)
+    assert model.set_params(solver="whitened").fit(people(), "cost", n_rows=200).n_iter_ == 3
+
+
+def test_a_choice_of_columns_keeps_weights_and_order():
+    """Without noise a model of all columns that matter is the same with and without a choice."""
+    frame = FRAME.assign(other=0.0, w=np.where(FRAME.age > 50, 1.0, 0.0))
+    frame["cost"] = np.where(frame.w > 0, frame.age, 900 - frame.age)
+    table = tables.table(frame, unit="id", population="people")
+    bounds = {"age": (18, 90), "other": (-1, 1)}
+    plain = RIDGE | {"epsilon": math.inf, "bounds": bounds, "winsorise": None, "alpha": 1e-9}
+    for keep in (1, "all"):
+        model = Ridge(**plain, n_features_to_keep=keep).fit(table, "cost", "w", n_rows=200)
+        assert model.coef_[0] == pytest.approx(1.0, abs=1e-3)
+    source = TableRows(None, 200, 2)
+    assert not KeptColumns(source, np.array([0])).ordered
