@@ -116,3 +116,11 @@ def test_weights_that_are_all_zero_are_no_error():
     X, y, _ = rows(50)
     for given in (np.zeros(50), -np.ones(50), 0):
         assert np.isfinite(ridge().fit(X, y, sample_weight=given).coef_).all()
+
+
+def test_a_search_needs_declared_bounds_of_the_target():
+    X, y, _ = rows(50)
+    paid = ledger()
+    with pytest.raises(Unsupported, match="target_bounds='private'"):
+        search(ridge(target_bounds="private"), ledger=paid).fit(X, y)
+    assert paid.entries == ()
