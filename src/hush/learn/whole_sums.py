@@ -116,9 +116,9 @@ def matrix_limit(columns: int) -> float:
 class WholeRows:
     """The rows of a source as integers V = round(2^a u), where u is the scaled row and the constant 1.
 
-    `bits` is a >= 0. Entries beyond ENTRY are moved to it. `lengths` belongs to the matrix of `measure`. Small tables are kept as integers of 16 bits, a quarter
-    of the data. Larger ones are read and scaled again in every pass. If their source may change the order of the rows,
-    the lengths are computed again too.
+    `bits` is a >= 0. Entries beyond ENTRY are moved to it. `lengths` belongs to the matrix of `measure`. Small tables
+    are kept as integers of 16 bits, a quarter of the data. Larger ones are read and scaled again in every pass. If
+    their source may change the order of the rows, the lengths are computed again too.
     """
 
     source: RowSource

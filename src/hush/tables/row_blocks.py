@@ -86,8 +86,8 @@ class RowBlocks:
         rule = facts.about(target, target)
         if is_private(rule.values):
             raise InvalidParameter(
-                f"the classes of {target!r} are listed by hand, but by the policy its values are found privately, which "
-                "a fit on a table cannot do; choose another target, or ask for a policy that lists them."
+                f"the classes of {target!r} are listed by hand, but by the policy its values are found privately, "
+                "which a fit on a table cannot do; choose another target, or ask for a policy that lists them."
             )
         kind = column.type()
         plain = [value.item() if isinstance(value, np.generic) else value for value in classes]
