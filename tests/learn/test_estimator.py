@@ -34,6 +34,7 @@ TWICE = dict.fromkeys(
     ),
     "fits twice and compares; every fit draws fresh noise",
 )
+TWICE["check_all_zero_sample_weights_error"] = "such an error would depend on the weight of one row"
 CHECKED = {"bounds": (-5, 5), "family": "gaussian", "passes": 2, "solver": "cd"}
 REGRESSORS = [kind(epsilon=50.0, delta=1e-6, target_bounds=(-10, 10), **CHECKED) for kind in (Ridge, Lasso, ElasticNet)]
 #: so large a budget that labels of three rows are found

@@ -223,3 +223,22 @@ def test_ranges_are_refined_and_features_chosen(people, capsys):
     assert shown["coefficients"]["age"] == pytest.approx(3.0, abs=1.0)
     assert main([*words, *BUDGET, "--keep", "2"]) == 2
     assert "n_features_to_keep must be at most 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--classes", "no,yes"], "--classes: the target 'sick' holds numbers"),
+        (["--classes", "private"], "--classes private needs one row per person"),
+        (["--refine-bounds"], "need one row for each person"),
+        (["--keep", "1", "--feature", "cost:0:9"], "need one row for each person"),
+        (["--keep", "few"], "n_features_to_keep"),
+    ],
+)
+def test_options_that_a_fit_by_person_does_not_have(more, words, tmp_path, capsys):
+    path = tmp_path / "visits.csv"
+    path.write_text("id,age,sick,cost\n" + "".join(f"{i // 2},{20 + i}.5,{i % 2},{i}.5\n" for i in range(9)))
+    common = ["learn", str(path), "--unit", "id", "--rows-per-unit", "2", "--model", "logistic", "--target", "sick"]
+    assert main([*common, "--feature", "age:18:100", *BUDGET, *more]) == 2
+    shown = capsys.readouterr().err
+    assert words in shown and shown.count("\n") == 1

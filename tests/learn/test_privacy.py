@@ -184,9 +184,10 @@ def test_a_fitted_estimator_holds_no_row(kind, solver):
     parameters = model.get_params()
     assert set(vars(model)) - set(parameters) - {"classes_"} == {
         *("coef_", "intercept_", "n_iter_", "limits_", "guarantee_", "noise_", "receipt_", "trace_", "n_features_in_"),
-        *("centre_", "spread_"),
+        *("centre_", "spread_", "kept_features_"),
     }
     assert set(model.trace_) == {"pass", "weights", "noisy_gradient", "move"}
+    np.testing.assert_array_equal(model.kept_features_, range(3))  # all of them: nothing that depends on the rows
     json.dumps(model.receipt_)
     assert len(held) < 20_000  # 150 rows of 3 would be 3600 bytes by themselves; paths and texts are the rest
 

@@ -8,7 +8,7 @@ import pytest
 from learn.small_fits import ledger, logistic, ridge, rows, search
 
 from hush.errors import HushError, InvalidParameter, Unsupported
-from hush.learn import from_arrays as model_module
+from hush.learn import from_arrays
 from hush.sampling.entropy import DeterministicTestEntropy
 
 
@@ -86,9 +86,41 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(make, monkeypatch):
     def interrupted(*given, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(model_module, "train", interrupted)
+    monkeypatch.setattr(from_arrays, "train", interrupted)
     for model in (fresh, used):
         with pytest.raises(KeyboardInterrupt):
             model.fit(X[:, :2], y)
     assert vars(used) == before and list(used.feature_names_in_) == ["a", "b", "c"] and used.predict is not None
     assert not hasattr(fresh, "n_features_in_")
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (np.array(["0.5"] * 49 + ["secret-4711"]), "finite real numbers"),
+        (np.array([0.5] * 49 + [47.11 + 1j]), "finite real numbers"),
+        (np.array([0.5] * 49 + [np.nan]), "finite real numbers"),
+        (np.ones((50, 2)), "one number for each of the 50 rows"),
+        (np.ones(49), "one number for each of the 50 rows"),
+    ],
+)
+def test_an_error_about_weights_quotes_no_weight(bad, words):
+    X, y, _ = rows(50)
+    with pytest.raises(InvalidParameter, match=words) as failure:
+        ridge().fit(X, y, sample_weight=bad)
+    assert "47" not in str(failure.value) and failure.value.__context__ is None
+
+
+def test_weights_that_are_all_zero_are_no_error():
+    """Or else one row with another weight would decide whether there is an error."""
+    X, y, _ = rows(50)
+    for given in (np.zeros(50), -np.ones(50), 0):
+        assert np.isfinite(ridge().fit(X, y, sample_weight=given).coef_).all()
+
+
+def test_a_search_needs_declared_bounds_of_the_target():
+    X, y, _ = rows(50)
+    paid = ledger()
+    with pytest.raises(Unsupported, match="target_bounds='private'"):
+        search(ridge(target_bounds="private"), ledger=paid).fit(X, y)
+    assert paid.entries == ()

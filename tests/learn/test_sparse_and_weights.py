@@ -73,6 +73,7 @@ TWICE = dict.fromkeys(
     ),
     "fits twice and compares; every fit draws fresh noise",
 )
+TWICE["check_all_zero_sample_weights_error"] = "such an error would depend on the weight of one row"
 
 
 @parametrize_with_checks(

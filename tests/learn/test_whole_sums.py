@@ -129,6 +129,24 @@ def test_the_bound_of_a_gradient_is_nearly_reached_by_brute_force():
     assert 0.9 * bound < largest <= bound
 
 
+@pytest.mark.parametrize("spread", [1e-5, 1e-6, 1e-9])
+def test_limits_of_many_thousand_spreads_keep_integers_and_the_bound(spread):
+    """The constant is an integer too, or else sums would be cut off, which moves them further than the bound."""
+    one = np.ones(1)
+    own, shape, reach, made = Scaling(0.0 * one, spread * one, -one, one), shape_of(2, 1), 1e-4, []
+    for count in range(29, 37):  # one row more or less
+        source = ArrayRows(np.zeros((count, 1)), np.full(count, 2.0))
+        rows = WholeRows(source, own, Scaling.public(TARGET), True, SQUARED)
+        rows.measure(shape.matrix.astype(float))
+        whole = np.concatenate([part.copy() for part, _, _ in rows.parts()])
+        assert (whole == np.rint(whole)).all() and (np.abs(whole) <= ENTRY).all() and (whole[:, 1] >= 1.0).all()
+        total = rows.gradient(np.zeros(2), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
+        made.append([int(value) for value in shape.matrix @ total])
+    bound = Fraction(math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits)) ** 2
+    moves = [sum((a - b) ** 2 for a, b in zip(*pair, strict=True)) for pair in itertools.pairwise(made)]
+    assert 0 < max(moves) <= bound
+
+
 @given(arrays(np.float64, (COUNT, WIDTH), elements=cell))
 def test_moments_do_not_depend_on_the_blocks(X):
     y = np.zeros(COUNT)

@@ -237,7 +237,7 @@ def test_a_copy_of_the_ledger_publishes_the_same_draw(tmp_path, monkeypatch):
             other.add(1000)
 
     monkeypatch.setattr(Secret, "freeze", slow)
-    with pytest.raises(hush.LedgerError, match="another process drew period 2"):
+    with pytest.raises(hush.LedgerError, match="another process drew period 2.*look at the stream"):
         one.add(1000)
     monkeypatch.undo()
-    assert one.add(1000).noisy == other.answer().noisy
+    assert one.add(1000).noisy[:2] == other.answer().noisy

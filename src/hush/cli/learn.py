@@ -136,8 +136,7 @@ def _learn(options: argparse.Namespace) -> None:
         "ledger": ledger,
     }
     common |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
-    keep = int(options.keep) if options.keep.isdecimal() else options.keep
-    common |= {"refine_bounds": options.refine_bounds, "n_features_to_keep": keep}
+    common |= _steps(options)
     if logistic:
         y, classes = _labels(rows[target], options.classes)
         common |= {"classes": classes} | ({} if options.penalty is None else {"C": options.penalty})
@@ -152,6 +151,12 @@ def _learn(options: argparse.Namespace) -> None:
     _show(options, model, list(features))
 
 
+def _steps(options: argparse.Namespace) -> dict[str, Any]:
+    """The parameters of the steps before the fit."""
+    keep = int(options.keep) if options.keep.isdecimal() else options.keep
+    return {"refine_bounds": options.refine_bounds, "n_features_to_keep": keep}
+
+
 def _learn_by_person(
     options: argparse.Namespace, features: dict[str, tuple[float, float]], target: str, span: Any
 ) -> None:
@@ -163,7 +168,7 @@ def _learn_by_person(
     people = open_table(options.table, unit=options.unit)
     chosen: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "bounds": features}
     chosen |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
-    chosen["ledger"] = opened(options.ledger) if options.ledger else None
+    chosen |= _steps(options) | {"ledger": opened(options.ledger) if options.ledger else None}
     if options.model == "logistic":
         chosen["classes"] = _classes(people, target, options.classes)
     else:
@@ -176,12 +181,19 @@ def _learn_by_person(
 
 def _classes(people: Any, target: str, given: str | None) -> Any:
     """The declared classes as values of the target's column: texts, or whole numbers."""
-    if given is None or given == "private":
-        return given
+    if given is None:
+        return None
+    if given == "private":
+        raise InvalidParameter(
+            "--classes private needs one row per person, without --rows-per-unit; write --classes a,b."
+        )
     names = given.split(",")
     if people[target].type().is_string():
         return tuple(names)
-    return tuple(number(name) for name in names)
+    try:
+        return tuple(number(name) for name in names)
+    except argparse.ArgumentTypeError as failure:
+        raise InvalidParameter(f"--classes: the target {target!r} holds numbers, and {failure}.") from failure
 
 
 def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
@@ -224,10 +236,8 @@ def _first_steps(learn: argparse.ArgumentParser) -> None:
     )
 
 
-def register(command: Command) -> None:
-    """Add the group's commands."""
-    learn = command("learn", _learn, "fit a private linear model to a table", _EXAMPLES)
-    learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
+def _people(learn: argparse.ArgumentParser) -> None:
+    """Whose rows they are."""
     learn.add_argument(
         "--unit", metavar="COLUMN", help="the column that identifies the person; two rows of one person are an error"
     )
@@ -237,6 +247,13 @@ def register(command: Command) -> None:
         metavar="R",
         help="use at most R rows of each person; the guarantee is then for one person, added or removed",
     )
+
+
+def register(command: Command) -> None:
+    """Add the group's commands."""
+    learn = command("learn", _learn, "fit a private linear model to a table", _EXAMPLES)
+    learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
+    _people(learn)
     learn.add_argument("--model", required=True, choices=sorted(_MODELS))
     learn.add_argument(
         "--target",

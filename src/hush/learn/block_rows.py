@@ -101,7 +101,7 @@ def must_be_streamed(made: Plan, what: str) -> None:
     if solver in HELD_SOLVERS:
         raise Unsupported(
             f"solver={solver!r} holds all rows as one dense array in memory, and X is {what} (sparse or streamed rows "
-            "are read in blocks); write solver='auto' and leave family, clip and step out."
+            "are read in blocks); leave family, passes, clip and step out, or write solver='whitened'."
         )
 
 

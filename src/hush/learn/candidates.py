@@ -8,6 +8,7 @@ from hush.errors import Unsupported, reject
 from hush.learn import label
 from hush.learn.estimator import LogisticRegression
 from hush.learn.model import LinearModel
+from hush.learn.scaling import to_be_found
 from hush.learn.scikit_learn import ParameterGrid
 
 __all__ = ["candidates_of", "searched_names"]
@@ -61,6 +62,11 @@ def _check_estimator(model: Any) -> None:
         raise Unsupported(
             "classes='private' would search for the labels again in every run; "
             "write classes=(a, b) on the estimator of a search."
+        )
+    if to_be_found(getattr(model, "target_bounds", None)):
+        raise Unsupported(
+            "target_bounds='private' would be found again in every run, and scores need one range of the target; "
+            "write target_bounds=(low, high) on the estimator of a search."
         )
 
 

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, Unsupported, whole
+from hush.errors import BudgetExceeded, InvalidParameter, Unsupported, whole
 from hush.learn.block_rows import TableRows, must_be_streamed
 from hush.learn.first_steps import take
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, reporter
 from hush.learn.relation import Relation
 from hush.learn.row_count import LEAST_ROWS, RowCount
-from hush.learn.training import Plan, Request, pay, plan, train
-from hush.ledger.payment import must_be_secure
+from hush.learn.training import Plan, Request, must_be_payable, pay, plan, train
+from hush.ledger.payment import Payment, must_be_secure
 from hush.ledger.refusal import must_be_ledger
+from hush.privacy.charge import Budget
 
 if TYPE_CHECKING:
     from hush.learn.model import LinearModel
@@ -64,21 +65,31 @@ def fit_table(
     largest = model.checked_max_weight if weight is not None else 1.0
     request = _request(model, rows, largest, given or _GUESS)
     must_be_streamed(plan(request, given or _GUESS), "a table")  # raises if an option is wrong
+    must_be_payable(request, ledger)
     rows.must_be_allowed(request.epsilon, request.delta, ledger)
-    rows.must_lie_within(
-        dict(zip(names, np.stack([request.span.low, request.span.high], axis=1).tolist(), strict=True))
-    )
+    _must_agree(rows, request, names, target, classes)
     where = {"source": rows.fingerprint, "block": rows.ledger_block(ledger)}
     made, started_from = _planned(model, rows, request, given, where)
     source = TableRows(rows, made.rows, len(names), None if weight is None else largest)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
-        payment = pay(made, ledger, f"fit of {type(model).__name__}", **where)
+        payment = _paid(made, ledger, f"fit of {type(model).__name__}", started_from, where)
         taken = take(made, source, Paid(payment, model.entropy))
         options: dict[str, Any] = {"after_pass": after_pass, "payment": payment, "entropy": model.entropy}
         fit = taken.whole(train(taken.plan, taken.source, **options), made)
     model._write(fit, None if payment is None else payment.entry, started_from, ledger)
     model._write_classes(classes)
     return model
+
+
+def _must_agree(rows: Any, request: Request, names: list[str], target: str, classes: Any) -> None:
+    """Refuse bounds and classes that differ from what the policy of the table declares."""
+    ends = np.stack([request.span.low, request.span.high], axis=1).tolist()
+    declared = dict(zip(names, ends, strict=True))
+    if request.target_span is not None:
+        declared[target] = [float(request.target_span.low[0]), float(request.target_span.high[0])]
+    rows.must_lie_within(declared)
+    if classes is not None:
+        rows.must_be_listed(target, classes)
 
 
 def _names(model: LinearModel, features: Sequence[str] | None) -> list[str]:
@@ -109,8 +120,40 @@ def _planned(
         count, counted, entry = max(rows.count(), LEAST_ROWS), None, None
     else:
         counted = RowCount.planned(request.epsilon, request.relation)
+        _must_cover(model.ledger, request, counted, where["block"])
         label = f"number of rows for a fit of {type(model).__name__}"
         count, entry = counted.release(rows.count(), model.ledger, model.entropy, label=label, **where)
     return plan(_request(model, rows, request.max_weight, count), count, counted), [] if entry is None else [
         entry.number
     ]
+
+
+def _must_cover(ledger: Any, request: Request, counted: RowCount, block: str) -> None:
+    """Refuse, before the number of rows is paid for, what the ledger would refuse afterwards.
+
+    The noise of the fit depends on the released number, so it is not fixed in advance.
+    """
+    if ledger is None:
+        return
+    if ledger.cap.delta > 0.0 and (ledger.mode == "nonadaptive" or ledger.cap.releases is not None):
+        raise Unsupported(
+            "the noise of this fit depends on the number of rows, which is released first, and a ledger whose noise "
+            "is fixed in advance does not allow that; give n_rows=, or use an adaptive ledger."
+        )
+    made = plan(request, _GUESS, counted)
+    first = ([counted.mechanism.charge], Budget(counted.epsilon, 0.0))
+    ledger.must_cover([first, (list(made.charges), made.budget)], block=block)
+
+
+def _paid(made: Plan, ledger: Any, label: str, started_from: list[int], where: dict[str, str]) -> Payment | None:
+    """Pay for the fit. A refusal says so if the number of rows was already paid for."""
+    try:
+        return pay(made, ledger, label, **where)
+    except BudgetExceeded as failure:
+        if not started_from:
+            raise
+        words = str(failure).removesuffix("; nothing was spent.").rstrip(".")
+    raise BudgetExceeded(
+        f"{words}; the number of rows was released and paid for (entry {started_from[0]}), and the fit was not; give "
+        f"n_rows={made.rows} to use that number again."
+    )

@@ -256,7 +256,9 @@ class LinearModel(NoRandomState, BaseEstimator, ABC):
         if started_from and ledger is not None and entry is not None:
             chain = [known for known in ledger.entries if known.number in started_from]
             words = {} if fit.plan.counted is None else {"earlier": "the number of rows that it uses"}
-            promise = of_chain(promise, [*chain, entry], nonadaptive=ledger.mode == "nonadaptive", **words)
+            # the noise of a fit depends on a released number of rows, so it was not fixed in advance
+            fixed = ledger.mode == "nonadaptive" and fit.plan.counted is None
+            promise = of_chain(promise, [*chain, entry], nonadaptive=fixed, **words)
         self.coef_: Any = fit.coefficients
         self.intercept_: Any = fit.intercept
         self.n_iter_ = len(fit.trace.weights)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import copy
+import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported, needs, within
+from hush.errors import InvalidParameter, Unsupported, needs, within
 
 with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
     from sklearn.model_selection import ParameterGrid
     from sklearn.utils import get_tags
     from sklearn.utils.metaestimators import available_if
-    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+    from sklearn.utils.validation import check_array, check_is_fitted, validate_data
     from threadpoolctl import threadpool_limits
 
 __all__ = [
@@ -59,8 +60,26 @@ def shares_of_weight(given: Any, rows: Any, max_weight: Any) -> NDArray[np.float
     most = limit_of_weight(max_weight)
     if given is None:
         return None
-    checked = np.asarray(_check_sample_weight(given, rows, dtype=np.float64))
+    count = rows.shape[0]
+    if isinstance(given, numbers.Real):
+        given = np.full(count, float(given))
+    checked = _weights(given)
+    if checked is None:  # outside of the except block, so that the first error's text is not chained
+        raise InvalidParameter("sample_weight must hold finite real numbers, and at least one value is not one.")
+    if checked.shape != (count,):
+        raise InvalidParameter(
+            f"sample_weight must have one number for each of the {count} rows, got the shape {checked.shape}."
+        )
     return np.clip(checked, 0.0, most) / most
+
+
+def _weights(given: Any) -> NDArray[np.float64] | None:
+    """The weights as numbers, or None: the errors of numpy and scikit-learn quote values."""
+    try:
+        made = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
+    except (TypeError, ValueError):
+        return None
+    return np.asarray(made)
 
 
 def sharing_clone(model: Any) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, reject, whole
 from hush.learn.choices import CELLS, Choice, cells_of, counts_in, range_for, scores
 from hush.learn.paid import Paid
-from hush.learn.row_source import RowSource
+from hush.learn.row_source import Block, RowSource, blocks_of
 from hush.learn.scaling import Span
 from hush.learn.windows import Windows, windows_plan
 
@@ -148,6 +148,14 @@ class KeptColumns:
     def n_features(self) -> int:
         return int(self.kept.size)
 
+    @property
+    def ordered(self) -> bool:
+        return bool(getattr(self.source, "ordered", True))
+
     def blocks(self) -> Iterator[tuple[Array, Array]]:
-        for X, y in self.source.blocks():
-            yield X[:, self.kept], y
+        for X, y, _ in self.weighted_blocks():
+            yield X, y
+
+    def weighted_blocks(self) -> Iterator[Block]:
+        for X, y, weights in blocks_of(self.source):
+            yield X[:, self.kept], y, weights

@@ -26,7 +26,7 @@ from hush.sampling.entropy import Entropy
 if TYPE_CHECKING:
     from hush.ledger import Ledger
 
-__all__ = ["Fit", "Plan", "Request", "pay", "plan", "train"]
+__all__ = ["Fit", "Plan", "Request", "must_be_payable", "pay", "plan", "train"]
 
 Array = NDArray[np.float64]
 
@@ -78,6 +78,18 @@ def _trained(
     return Fit(coefficients, intercept, scaling, trace, made)
 
 
+def must_be_payable(request: Request, ledger: Ledger | None) -> None:
+    """Reject a fit without a guarantee if there is a ledger."""
+    if ledger is None:
+        return
+    if not request.private:
+        raise InvalidParameter("epsilon = inf gives no privacy, which no ledger can pay for; leave ledger= out.")
+    if request.scaling == "paper":
+        raise Unsupported(
+            "scaling='paper' uses means and spreads without noise and has no guarantee to charge; leave ledger= out."
+        )
+
+
 def pay(made: Plan, ledger: Ledger | None, label: str, **where: str) -> Payment | None:
     """Build every sampler, then charge the ledger, so that no sampler can fail after the charge.
 
@@ -86,12 +98,7 @@ def pay(made: Plan, ledger: Ledger | None, label: str, **where: str) -> Payment 
     """
     for part in made.parts:
         part.mechanism.prepare()
-    if ledger is not None and not made.parts:
-        raise InvalidParameter("epsilon = inf gives no privacy, which no ledger can pay for; leave ledger= out.")
-    if ledger is not None and made.request.scaling == "paper":
-        raise Unsupported(
-            "scaling='paper' uses means and spreads without noise and has no guarantee to charge; leave ledger= out."
-        )
+    must_be_payable(made.request, ledger)
     if not made.parts:
         return None
     charges, extra = list(made.charges), 0.0

@@ -116,9 +116,9 @@ def matrix_limit(columns: int) -> float:
 class WholeRows:
     """The rows of a source as integers V = round(2^a u), where u is the scaled row and the constant 1.
 
-    `bits` is a. `lengths` belongs to the matrix of `measure`. Small tables are kept as integers of 16 bits, a quarter
-    of the data. Larger ones are read and scaled again in every pass. If their source may change the order of the rows,
-    the lengths are computed again too.
+    `bits` is a >= 0. Entries beyond ENTRY are moved to it. `lengths` belongs to the matrix of `measure`. Small tables
+    are kept as integers of 16 bits, a quarter of the data. Larger ones are read and scaled again in every pass. If
+    their source may change the order of the rows, the lengths are computed again too.
     """
 
     source: RowSource
@@ -133,7 +133,8 @@ class WholeRows:
     def __post_init__(self) -> None:
         low, high = ((end - self.own.centre) / self.own.spread for end in (self.own.low, self.own.high))
         reach = float(np.maximum(np.abs(low), np.abs(high)).max())
-        self.bits = min(_ENTRY_BITS, math.floor(math.log2(ENTRY / max(reach, 1.0))))
+        # never negative: the constant 2^bits must be an integer too; values beyond ENTRY are limited to it
+        self.bits = min(_ENTRY_BITS, math.floor(math.log2(ENTRY / min(max(reach, 1.0), ENTRY))))
         self._low, self._high = (np.clip(np.ldexp(end, self.bits), -ENTRY, ENTRY) for end in (low, high))
         self._factor = np.ldexp(1.0 / self.own.spread, self.bits)
 

@@ -9,12 +9,12 @@ draw at the same time, the first answer that is kept is the answer of both.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, Unsupported, whole
-from hush.privacy.charge import Charge
+from hush.privacy.charge import Budget, Charge
 
 if TYPE_CHECKING:
     from hush.ledger.account import Account
@@ -99,6 +99,24 @@ class WithSeries:
                 "more. Nothing was spent."
             )
         return free
+
+    def must_cover(self, releases: Sequence[tuple[Any, Budget]], *, block: str = "") -> None:
+        """Raise `BudgetExceeded` if the ledger does not cover these releases together; nothing is spent.
+
+        Each item has the charges of one entry, and the pair that they were calibrated for.
+        """
+        from hush.ledger.entry import as_entry, moment
+        from hush.ledger.refusal import refusal
+
+        log, account = self._store.read()
+        for place, (charges, budget) in enumerate(releases, log.number + 1):
+            asked = as_entry(charges, "", 0.0, budget.epsilon, budget.delta, None, "", block, "")
+            entry = replace(asked, number=place, time=moment())
+            grown = account.plus([entry])
+            settled = grown.settled()
+            if settled is None:
+                raise refusal(account, grown, entry)
+            account = settled
 
     def plan(self, query: Any, *, times: int = 1, **options: Any) -> Any:
         """The plan of `times` releases of a query that uses all that is left; `options` are those of `query.plan`. In

@@ -167,7 +167,7 @@ class Secret:
             ).rowcount
         if changed != 1:  # a copy of the ledger drew it first: only that draw may be published
             raise LedgerError(
-                f"another process drew period {period} at the same time; nothing was published; add it again."
+                f"another process drew period {period} at the same time; look at the stream before you add it again."
             )
 
     def discard(self) -> None:

@@ -32,6 +32,7 @@ from hush.tables.expression import by_bytes, compared, constant, ibis, must_have
 from hush.tables.keyed_hash import Keyed, fresh_salt
 from hush.tables.policy.facts import Facts
 from hush.tables.policy.limits import must_be_allowed, must_charge
+from hush.tables.policy.rules import is_private
 from hush.tables.quantise import as_number
 
 if TYPE_CHECKING:
@@ -78,6 +79,20 @@ class RowBlocks:
         facts = Facts(self.table)
         for name, (low, high) in bounds.items():
             facts.bounds("a fit", name, name, low, high)
+
+    def must_be_listed(self, target: str, classes: Sequence[Any]) -> None:
+        """Refuse classes that the policy does not list, or any if it says that they are private."""
+        facts, column = Facts(self.table), self.table.relation[target]
+        rule = facts.about(target, target)
+        if is_private(rule.values):
+            raise InvalidParameter(
+                f"the classes of {target!r} are listed by hand, but by the policy its values are found privately, "
+                "which a fit on a table cannot do; choose another target, or ask for a policy that lists them."
+            )
+        kind = column.type()
+        plain = [value.item() if isinstance(value, np.generic) else value for value in classes]
+        given = [bool(value) for value in plain] if kind.is_boolean() else plain
+        facts.must_be_listed(f"the classes of {target!r}", target, rule, given, kind)
 
     def count(self) -> int:
         """The number of kept rows, without noise."""

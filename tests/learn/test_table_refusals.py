@@ -1,0 +1,98 @@
+"""Fits on tables that are refused: before the number of rows is paid for, and by what a policy says of the target."""
+
+from __future__ import annotations
+
+import math
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hush import Ledger, tables
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
+from hush.learn import LogisticRegression, Ridge
+from hush.learn.block_rows import TableRows
+from hush.learn.screening import KeptColumns
+
+FRAME = pd.DataFrame({"id": np.arange(200), "age": np.linspace(18.0, 90.0, 200), "cost": np.linspace(0.0, 900.0, 200)})
+FRAME["smoker"] = np.where(FRAME.age > 50, "yes", "no")
+RIDGE = {"epsilon": 1.0, "delta": 1e-6, "bounds": {"age": (18, 90)}, "target_bounds": (0, 900), "family": "gaussian"}
+
+
+def people():
+    return tables.table(FRAME, unit="id", population="people")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [({"scaling": "paper"}, "scaling='paper'"), ({"epsilon": math.inf}, "epsilon = inf"), ({"epsilon": 3.0}, "left")],
+)
+def test_a_refused_fit_pays_for_no_number_of_rows(changed, words):
+    ledger = Ledger(None, epsilon=2.0, delta=1e-5)
+    with pytest.raises(HushError, match=words) as failure:
+        Ridge(**RIDGE | changed, ledger=ledger).fit(people(), "cost")
+    assert not ledger.entries and "\n" not in str(failure.value)
+
+
+def test_a_late_refusal_says_what_was_paid():
+    ledger = Ledger(None, epsilon=0.5, delta=1e-5)
+    with patch.object(Ledger, "must_cover"), pytest.raises(BudgetExceeded, match=r"paid for \(entry 1\)") as failure:
+        Ridge(**RIDGE, ledger=ledger).fit(people(), "cost")
+    assert "nothing was spent" not in str(failure.value) and len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("delta", [1e-5, 0.0])
+def test_noise_that_depends_on_a_released_number_is_not_fixed_in_advance(delta):
+    ledger = Ledger(None, epsilon=3.0, delta=delta, mode="nonadaptive")
+    settings = RIDGE | {"delta": min(delta, 1e-6), "family": None}
+    model = Ridge(**settings, ledger=ledger)
+    if delta:
+        with pytest.raises(Unsupported, match="give n_rows=, or use an adaptive ledger"):
+            model.fit(people(), "cost")
+        assert not ledger.entries
+        assert model.fit(people(), "cost", n_rows=200).receipt_["rows"] == 200
+    else:
+        assert model.fit(people(), "cost").guarantee_.epsilon <= 1.0 and len(ledger.entries) == 2
+
+
+def ruled(values):
+    rule = tables.ColumnRule
+    columns = {"age": rule(low=18, high=90), "cost": rule(low=0, high=900), "smoker": rule(values=values)}
+    return tables.Policy({"people": tables.TableRule(FRAME, unit="id", columns=columns)}).open("people")
+
+
+def test_a_policy_limits_the_target_of_a_regression():
+    with pytest.raises(InvalidParameter, match="policy declares 900"):
+        Ridge(**RIDGE | {"target_bounds": (0, 1e6)}).fit(ruled(("no", "yes")), "cost", n_rows=200)
+    assert Ridge(**RIDGE).fit(ruled(("no", "yes")), "cost", n_rows=200).receipt_["rows"] == 200
+
+
+def test_a_policy_limits_the_classes():
+    settings = {key: value for key, value in RIDGE.items() if key != "target_bounds"}
+    model = LogisticRegression(**settings, classes=("no", "yes"))
+    for values, words in ((("no", "never"), "which the policy does not list"), ("private", "found privately")):
+        with pytest.raises(InvalidParameter, match=words):
+            model.fit(ruled(values), "smoker", n_rows=200)
+    assert list(model.fit(ruled(("no", "yes")), "smoker", n_rows=200).classes_) == ["no", "yes"]
+
+
+def test_the_hint_about_a_solver_works():
+    model = Ridge(**RIDGE | {"passes": 3, "solver": "cd"})
+    with pytest.raises(Unsupported, match="passes, clip and step out, or write solver='whitened'"):
+        model.fit(people(), "cost", n_rows=200)
+    assert model.set_params(solver="whitened").fit(people(), "cost", n_rows=200).n_iter_ == 3
+
+
+def test_a_choice_of_columns_keeps_weights_and_order():
+    """Without noise a model of all columns that matter is the same with and without a choice."""
+    frame = FRAME.assign(other=0.0, w=np.where(FRAME.age > 50, 1.0, 0.0))
+    frame["cost"] = np.where(frame.w > 0, frame.age, 900 - frame.age)
+    table = tables.table(frame, unit="id", population="people")
+    bounds = {"age": (18, 90), "other": (-1, 1)}
+    plain = RIDGE | {"epsilon": math.inf, "bounds": bounds, "winsorise": None, "alpha": 1e-9}
+    for keep in (1, "all"):
+        model = Ridge(**plain, n_features_to_keep=keep).fit(table, "cost", "w", n_rows=200)
+        assert model.coef_[0] == pytest.approx(1.0, abs=1e-3)
+    source = TableRows(None, 200, 2)
+    assert not KeptColumns(source, np.array([0])).ordered
