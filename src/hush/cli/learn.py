@@ -236,6 +236,18 @@ def _first_steps(learn: argparse.ArgumentParser) -> None:
     )
 
 
+def _about_the_fit(learn: argparse.ArgumentParser) -> None:
+    """The options of the penalty, the solver and the noise."""
+    learn.add_argument(
+        "--penalty",
+        type=number,
+        help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
+    )
+    learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
+    _first_steps(learn)
+    learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
+
+
 def register(command: Command) -> None:
     """Add the group's commands."""
     learn = command("learn", _learn, "fit a private linear model to a table", _EXAMPLES)
@@ -268,13 +280,6 @@ def register(command: Command) -> None:
     learn.add_argument(
         "--classes", metavar="A,B", help="the two labels; 'private' finds them with a part of the budget"
     )
-    learn.add_argument(
-        "--penalty",
-        type=number,
-        help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
-    )
-    learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
-    _first_steps(learn)
-    learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
+    _about_the_fit(learn)
     learn.add_argument("--ledger", help="the ledger file to charge (create it with `hush ledger new`)")
     learn.add_argument("--verbose", type=int, default=0, help="1 shows a progress bar, 2 a line per pass")
