@@ -225,7 +225,7 @@ def test_few_rows_have_one_window_for_all_columns():
         (
             {"refine_bounds": True, "warm_start": True, "epsilon": 40.0},
             Unsupported,
-            "private bounds and a choice of columns are for dense arrays",
+            "without a warm start",
         ),
         ({"n_features_to_keep": 2, "accounting": "zcdp"}, Unsupported, "zCDP accounting has no theorem"),
     ],

@@ -236,8 +236,22 @@ def _first_steps(learn: argparse.ArgumentParser) -> None:
     )
 
 
-def _people(learn: argparse.ArgumentParser) -> None:
-    """Whose rows they are."""
+def _about_the_fit(learn: argparse.ArgumentParser) -> None:
+    """The options of the penalty, the solver and the noise."""
+    learn.add_argument(
+        "--penalty",
+        type=number,
+        help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
+    )
+    learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
+    _first_steps(learn)
+    learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
+
+
+def register(command: Command) -> None:
+    """Add the group's commands."""
+    learn = command("learn", _learn, "fit a private linear model to a table", _EXAMPLES)
+    learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
     learn.add_argument(
         "--unit", metavar="COLUMN", help="the column that identifies the person; two rows of one person are an error"
     )
@@ -247,13 +261,6 @@ def _people(learn: argparse.ArgumentParser) -> None:
         metavar="R",
         help="use at most R rows of each person; the guarantee is then for one person, added or removed",
     )
-
-
-def register(command: Command) -> None:
-    """Add the group's commands."""
-    learn = command("learn", _learn, "fit a private linear model to a table", _EXAMPLES)
-    learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
-    _people(learn)
     learn.add_argument("--model", required=True, choices=sorted(_MODELS))
     learn.add_argument(
         "--target",
@@ -273,13 +280,6 @@ def register(command: Command) -> None:
     learn.add_argument(
         "--classes", metavar="A,B", help="the two labels; 'private' finds them with a part of the budget"
     )
-    learn.add_argument(
-        "--penalty",
-        type=number,
-        help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
-    )
-    learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
-    _first_steps(learn)
-    learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
+    _about_the_fit(learn)
     learn.add_argument("--ledger", help="the ledger file to charge (create it with `hush ledger new`)")
     learn.add_argument("--verbose", type=int, default=0, help="1 shows a progress bar, 2 a line per pass")
