@@ -114,6 +114,13 @@ def test_an_epsilon_far_beyond_all_losses_has_a_tiny_delta() -> None:
     assert hush.compose([hush.subsample(hush.Gaussian(1.0), 1e-20, times=2)]).delta(0.1) < 1e-58
 
 
+def test_a_tiny_rate_has_the_delta_of_basic_composition() -> None:
+    """The grid alone stops at the probability of losses that count as infinite, about 1e-60 for each release."""
+    found = hush.compose([hush.subsample(hush.Gaussian(1.0), 1e-12, times=2)]).delta(0.1)
+    once, _ = exact_deltas(1.0, 1e-12, 0.05)
+    assert once < found <= 2 * once * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("name", NOISES)
 def test_rate_one_is_the_whole(name: str) -> None:
     sampled, whole = on_sample(NOISES[name], 1.0), hush.curve(NOISES[name])

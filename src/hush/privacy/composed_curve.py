@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.numerics.bracket import Bracket
-from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, SEARCH_AIM, SPECIAL_FUNCTION, down, up
+from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, SEARCH_AIM, SPECIAL_FUNCTION, TWO_ROUNDINGS, down, up
 from hush.numerics.search import nudged, safe_end
 from hush.privacy.composed_law import ComposedLaw
 from hush.privacy.convolution import TiltedSum
@@ -132,7 +132,16 @@ class Composed(Curve):
         if epsilon >= self._pure:
             return 0.0
         found = max(self._upper(total, epsilon) for total in self._above) * self._inflation
-        return min(found, self._beside_pure(epsilon), 1.0)
+        return min(found, self._beside_pure(epsilon), self._in_equal_parts(epsilon), 1.0)
+
+    def _in_equal_parts(self, epsilon: float) -> float:
+        """Basic composition of one release on samples, made n times: n delta(epsilon/n), with the curve of the worse
+        direction. It is sharper than a grid where delta is less than the mass that counts as infinite there.
+        """
+        (pair, times), *others = self.parts
+        if others or getattr(pair, "ladder", None) is None or not isinstance(pair, Curve):
+            return 1.0
+        return up(times * float(pair.delta(down(epsilon / times, TWO_ROUNDINGS))), FEW_ROUNDINGS)
 
     def _beside_pure(self, epsilon: float) -> float:
         """Basic composition: one part gets the epsilon that the pure epsilons of the others leave. It is sharper than a

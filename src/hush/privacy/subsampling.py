@@ -155,7 +155,7 @@ class Subsampled(Curve):
         if end == "upper":
             upper = self.whole.forward(next_down(down(raised, FEW_ROUNDINGS)).clip(0.0)).upper
             return np.where(inside, _product_above(np.asarray(upper), left, ELEMENTARY), 0.0)
-        lower = self.whole.forward(next_up(up(raised, FEW_ROUNDINGS))).lower
+        lower = self.whole.forward(np.where(raised > 0.0, next_up(up(raised, FEW_ROUNDINGS)), 0.0)).lower
         return np.where(inside, _product_below(np.asarray(lower), left, ELEMENTARY), 0.0)
 
     def _end(self, epsilon: Array, end: str) -> Array:
