@@ -96,7 +96,8 @@ def test_a_drawn_period_is_never_replaced(tmp_path) -> None:
     secret.freeze(1, Input(4))
     secret.freeze(1, Input(5))
     secret.seal(1, [7, 8])
-    secret.seal(1, [9, 9])
+    with pytest.raises(hush.LedgerError, match="another process drew period 1"):
+        secret.seal(1, [9, 9])
     with pytest.raises(hush.LedgerError, match="at the same time"):
         secret.freeze(1, Input(6))
     assert [(one.count, one.measured) for one in secret.inputs()] == [(5, (7, 8))]
@@ -237,7 +238,7 @@ def test_a_copy_of_the_ledger_publishes_the_same_draw(tmp_path, monkeypatch):
             other.add(1000)
 
     monkeypatch.setattr(Secret, "freeze", slow)
-    with pytest.raises(hush.LedgerError, match="another process drew period 2.*look at the stream"):
+    with pytest.raises(hush.LedgerError, match="look at the stream before"):
         one.add(1000)
     monkeypatch.undo()
     assert one.add(1000).noisy[:2] == other.answer().noisy
