@@ -18,7 +18,6 @@ from hush.numerics.rounding import (
     ELEMENTARY,
     FEW_ROUNDINGS,
     TINY,
-    TWO_ROUNDINGS,
     Claim,
     down,
     next_down,
@@ -125,9 +124,9 @@ class Subsampled(Curve):
     def _forward_end(self, epsilon: Array, end: str) -> Array:
         raised = self._raised(epsilon)
         if end == "upper":
-            inner = self.whole.forward(next_down(down(raised, TWO_ROUNDINGS)).clip(0.0))
+            inner = self.whole.forward(next_down(down(raised, FEW_ROUNDINGS)).clip(0.0))
             return _product_above(np.asarray(inner.upper), self.rate, FEW_ROUNDINGS)
-        inner = self.whole.forward(np.where(epsilon > 0.0, next_up(up(raised, TWO_ROUNDINGS)), 0.0))
+        inner = self.whole.forward(np.where(epsilon > 0.0, next_up(up(raised, FEW_ROUNDINGS)), 0.0))
         return _product_below(np.asarray(inner.lower), self.rate, FEW_ROUNDINGS)
 
     def _raised(self, epsilon: Array) -> Array:
