@@ -13,9 +13,9 @@ from learn.small_fits import ledger, logistic, ridge, rows
 from hush.errors import HushError, InvalidParameter, NotPaid, Unsupported
 from hush.learn import Lasso, LogisticRegression, PrivateSearchCV, Ridge
 from hush.learn import choices as counted
+from hush.learn.block_rows import MemoryRows
 from hush.learn.first_steps import take
 from hush.learn.paid import Paid
-from hush.learn.row_source import ArrayRows
 from hush.learn.scaling import UNKNOWN, Span
 from hush.learn.screening import column_scores, columns_to_keep
 from hush.learn.training import plan
@@ -80,7 +80,7 @@ def test_a_replaced_row_moves_a_column_by_at_most_two_to_the_25():
     ):
         other, labels = X.copy(), y.copy()
         other[place], labels[place] = row, label
-        first, second = (column_scores(span, 0.5, share, ArrayRows(*data)) for data in ((X, y), (other, labels)))
+        first, second = (column_scores(span, 0.5, share, MemoryRows(*data)) for data in ((X, y), (other, labels)))
         most = max(most, int(np.abs(first - second).max()))
     assert 0.9 * 2**25 < most <= 2**25
 
@@ -89,14 +89,14 @@ def test_scores_do_not_depend_on_blocks_and_are_exact():
     numbers = np.random.default_rng(6)
     X, y = numbers.normal(size=(1000, 3)), numbers.normal(size=1000)
     span = Span(np.full(3, -4.0), np.full(3, 5.0))
-    found = [column_scores(span, 0.2, 0.4, ArrayRows(X, y, size=size)) for size in (1, 7, 1000)]
+    found = [column_scores(span, 0.2, 0.4, MemoryRows(X, y, size=size)) for size in (1, 7, 1000)]
     t = [round(4096 * 0.6 / 0.6) if value > 0.2 else -round(4096 * 0.4 / 0.6) for value in y]
     u = np.rint(np.clip((np.clip(X, -4.0, 5.0) - 0.5) * (4096 * 4.6 / 4.5), -4096, 4096))
     exact = [abs(sum(a * int(b) for a, b in zip(t, column, strict=True))) for column in u.T]
     for one in found:
         assert one.tolist() == exact
     made = windows_plan(span, None, 1000, math.inf, 1e-6)
-    ends = [made.found(span, None, ArrayRows(X, y, size=size), NOBODY)[0] for size in (13, 1000)]
+    ends = [made.found(span, None, MemoryRows(X, y, size=size), NOBODY)[0] for size in (13, 1000)]
     assert ends[0].low.tolist() == ends[1].low.tolist() and ends[0].high.tolist() == ends[1].high.tolist()
 
 
@@ -129,7 +129,7 @@ def test_the_steps_draw_nothing_without_a_payment_and_the_ledger_holds_all_charg
     assert model.receipt_["kept"] == model.kept_features_.tolist() and len(model.kept_features_) == 4
     made = plan(model._request_for(3000), 3000)
     with pytest.raises(NotPaid):
-        take(made, ArrayRows(X, y), NOBODY)
+        take(made, MemoryRows(X, y), NOBODY)
 
 
 @pytest.mark.parametrize("model", ["Ridge", "Lasso", "LogisticRegression"])
@@ -185,7 +185,7 @@ def test_bounds_are_found_from_nothing():
 def test_windows_without_noise():
     numbers = np.random.default_rng(11)
     X = np.column_stack([numbers.normal(3.0, 2.0, 5000), np.zeros(5000), np.repeat([0.0, 5.0], [4990, 10])])
-    source = ArrayRows(X, X[:, 0])
+    source = MemoryRows(X, X[:, 0])
     declared = Span(np.full(3, -1000.0), np.full(3, 1000.0))
     span, target = windows_plan(declared, declared[:1], 5000, math.inf, 0.0).found(
         declared, declared[:1], source, NOBODY
@@ -205,7 +205,7 @@ def test_few_rows_have_one_window_for_all_columns():
     span = Span(np.full(40, -50.0), np.full(40, 50.0))
     made = windows_plan(span, None, 1000, 1.0, 1e-6)
     assert made.pooled and [choice.move for choice in made.choices] == [40]
-    source = ArrayRows(numbers.normal(size=(1000, 40)), np.zeros(1000))
+    source = MemoryRows(numbers.normal(size=(1000, 40)), np.zeros(1000))
     without = replace(made, together=replace(made.together, range=math.inf))
     found, _ = without.found(span, None, source, NOBODY)
     assert (found.high == found.high[0]).all() and 3.0 < found.high[0] < 8.0 and -8.0 < found.low[0] < -3.0

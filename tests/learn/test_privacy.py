@@ -15,11 +15,11 @@ import hush
 from hush import Sensitivity, compose
 from hush.errors import NotPaid
 from hush.learn import ElasticNet, Lasso, LogisticRegression, Ridge
+from hush.learn.block_rows import MemoryRows
 from hush.learn.descent import Noise
 from hush.learn.label import found, labels_plan
 from hush.learn.objective import SQUARED
 from hush.learn.paid import Paid
-from hush.learn.row_source import ArrayRows
 from hush.learn.scaling import Span, private_scaling
 from hush.learn.training import Plan, Request, pay, plan, train
 from hush.ledger import payment, unaccounted
@@ -78,7 +78,7 @@ def coefficients(made: Plan):
     """A target for the audit: which labels -> the coefficient and the path to it."""
 
     def draw(target: np.ndarray) -> np.ndarray:
-        fit = train(made, ArrayRows(ONES, target), payment=pay(made, None, ""))
+        fit = train(made, MemoryRows(ONES, target), payment=pay(made, None, ""))
         return np.concatenate([fit.coefficients, *fit.trace.weights])
 
     return draw
@@ -129,7 +129,7 @@ def test_the_noise_on_a_coefficient_has_the_size_that_was_paid_for(solver):
     part, count = made.parts[-1], 400
     draws = []
     for _ in range(count):
-        fit = train(made, ArrayRows(np.zeros((COUNT, 1)), np.zeros(COUNT)), payment=pay(made, None, ""))
+        fit = train(made, MemoryRows(np.zeros((COUNT, 1)), np.zeros(COUNT)), payment=pay(made, None, ""))
         draws.append(float(fit.trace.gradients[0][0]) if solver != "statistics" else None)
     if solver == "statistics":  # the gradient is of a noisy matrix: look at the release itself
         zero = np.zeros(part.mechanism.coordinates, dtype=np.int64)
@@ -229,12 +229,12 @@ def test_draws_are_given_out_in_order_and_only_once(together):
 def test_noise_is_drawn_with_a_payment_and_only_once(solver, monkeypatch):
     made = planned(family="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
     paid = pay(made, None, "")
-    train(made, ArrayRows(ONES, UP), payment=paid)
+    train(made, MemoryRows(ONES, UP), payment=paid)
     monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
     other = pay(planned(family="gaussian", delta=1e-6, epsilon=2.0), None, "")
     for nothing, words in ((None, "needs a payment"), (paid, "used up"), (other, "was not paid for")):
         with pytest.raises(NotPaid, match=words):
-            train(made, ArrayRows(ONES, UP), payment=nothing)
+            train(made, MemoryRows(ONES, UP), payment=nothing)
 
 
 def test_labels_and_scales_are_found_once_for_a_payment():
@@ -257,7 +257,7 @@ def test_labels_and_scales_are_found_once_for_a_payment():
 def test_a_plan_without_noise_has_no_payment():
     made = planned(epsilon=math.inf, passes=300)
     assert pay(made, None, "") is None
-    assert np.isfinite(train(made, ArrayRows(ONES, UP), payment=None).coefficients).all()
+    assert np.isfinite(train(made, MemoryRows(ONES, UP), payment=None).coefficients).all()
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.05, 1e-7), (1.0, 1e-6), (30.0, 0.01)])

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from hush.learn.block_rows import MemoryRows
 from hush.learn.defaults import setting
 from hush.learn.moment_solver import Products
 from hush.learn.objective import LOGISTIC, SQUARED
-from hush.learn.row_source import ArrayRows
 from hush.learn.scaling import Scaling, Span, moment_sums
 from hush.learn.shrinkage import limited, shrunk
 from hush.learn.whitened import _shifted, _unit_bits, geometry, gradient_grain, gradients_wish, response
@@ -48,7 +48,7 @@ def test_the_largest_numbers_are_added_exactly_in_any_order(order):
 
 def rows_of(X, y, objective, size=1 << 14):
     target = Scaling.public(TARGET) if objective is SQUARED else NONE
-    return WholeRows(ArrayRows(X, y, size), Scaling.public(SPAN).limited(3.0), target, True, objective)
+    return WholeRows(MemoryRows(X, y, size=size), Scaling.public(SPAN).limited(3.0), target, True, objective)
 
 
 def shape_of(columns: int, seed: int):
@@ -135,7 +135,7 @@ def test_limits_of_many_thousand_spreads_keep_integers_and_the_bound(spread):
     one = np.ones(1)
     own, shape, reach, made = Scaling(0.0 * one, spread * one, -one, one), shape_of(2, 1), 1e-4, []
     for count in range(29, 37):  # one row more or less
-        source = ArrayRows(np.zeros((count, 1)), np.full(count, 2.0))
+        source = MemoryRows(np.zeros((count, 1)), np.full(count, 2.0))
         rows = WholeRows(source, own, Scaling.public(TARGET), True, SQUARED)
         rows.measure(shape.matrix.astype(float))
         whole = np.concatenate([part.copy() for part, _, _ in rows.parts()])
@@ -152,7 +152,7 @@ def test_moments_do_not_depend_on_the_blocks(X):
     y = np.zeros(COUNT)
     whole = moment_sums(X, SPAN)
     for size in (1, 4):
-        assert np.array_equal(whole, sum(moment_sums(rows, SPAN) for rows, _ in chunks(ArrayRows(X, y, size))))
+        assert np.array_equal(whole, sum(moment_sums(rows, SPAN) for rows, _ in chunks(MemoryRows(X, y, size=size))))
 
 
 def test_whitened_rows_have_unit_spread_in_every_direction():
