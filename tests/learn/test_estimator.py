@@ -265,8 +265,8 @@ def test_bad_settings_are_refused_in_one_sentence(changed, words):
     [
         ({"C": 0.0}, "C must be"),
         ({"l1_ratio": 1.5}, "l1_ratio"),
-        ({"classes": (0, 1, 2)}, "two different"),
-        ({"classes": (1, 1)}, "two different"),
+        ({"classes": (0, 1, 2)}, "write solver='whitened'"),
+        ({"classes": (1, 1)}, "different labels"),
         ({"classes": (5, 6)}, "other than the classes"),
         ({"classes": "guess"}, "classes"),
         ({"classes": "private", "delta": 0.0, "family": None}, "classes='private' needs a delta"),

@@ -18,7 +18,7 @@ from hush.learn.moment_solver import Products
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.scaling import Scaling, Span, moment_sums
 from hush.learn.shrinkage import limited, shrunk
-from hush.learn.whitened import _shifted, _unit_bits, geometry, gradient_grain, gradients_wish, response
+from hush.learn.whitened import geometry, gradient_grain, gradients_wish, response, shifted, unit_bits
 from hush.learn.whole_sums import ENTRY, EXACT, MOST_ROWS, SLOPE, SLOPE_BITS, WholeRows, chunks, matrix_limit
 
 COUNT, WIDTH = 9, 2
@@ -86,8 +86,8 @@ def released(X, y, objective, weights, shape, reach, count=COUNT):
     rows = rows_of(X, y, objective)
     rows.measure(shape.matrix.astype(float))
     total = shape.matrix @ rows.gradient(weights, math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
-    shift = rows.bits + SLOPE_BITS + shape.bits - _unit_bits(count, reach)
-    return [_shifted(int(value), shift) for value in total]
+    shift = rows.bits + SLOPE_BITS + shape.bits - unit_bits(count, reach)
+    return [shifted(int(value), shift) for value in total]
 
 
 @settings(max_examples=150, deadline=None)

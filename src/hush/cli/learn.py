@@ -24,7 +24,8 @@ many rows (for example in a table of visits) is not protected. --unit is the col
 in which a person has two rows is rejected. With --rows-per-unit at most so many rows of each person are used, the
 guarantee is for one person who is added or removed, and the table is read in blocks, so it may be larger than memory.
 You must give the range of each column, as column:low:high, from public knowledge. Values outside
-a range are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes."""
+a range are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes with
+two or more labels."""
 
 
 def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
@@ -196,23 +197,33 @@ def _classes(people: Any, target: str, given: str | None) -> Any:
         raise InvalidParameter(f"--classes: the target {target!r} holds numbers, and {failure}.") from failure
 
 
-def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
+def _models(model: Any, names: list[str]) -> dict[str, dict[str, float]]:
+    """The coefficients and the intercept by name: those of each of three or more classes, or one set of them."""
     import numpy as np
 
-    coefficients = [float(value) for value in np.ravel(model.coef_)]
-    intercept = float(np.ravel(model.intercept_)[0])
-    document = {
-        "unit": options.unit or "row",
-        "coefficients": dict(zip(names, coefficients, strict=True)),
-        "intercept": intercept,
-        "receipt": dict(model.receipt_),
+    rows = np.column_stack([np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)]).tolist()
+    of = ["coefficient"] if len(rows) == 1 else [str(one) for one in model.classes_]
+    return {one: dict(zip([*names, "(intercept)"], row, strict=True)) for one, row in zip(of, rows, strict=True)}
+
+
+def _parts(found: dict[str, float]) -> dict[str, Any]:
+    """The coefficients of one model, or of one class, for JSON."""
+    return {
+        "coefficients": {name: value for name, value in found.items() if name != "(intercept)"},
+        "intercept": found["(intercept)"],
     }
-    shown = [{"name": name, "value": value} for name, value in zip(names, coefficients, strict=True)]
-    lines = [
-        table(
-            [*shown, {"name": "(intercept)", "value": intercept}], {"name": "feature", "value": "coefficient"}, left=1
-        )
-    ]
+
+
+def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
+    found = _models(model, names)
+    document: dict[str, Any] = {"unit": options.unit or "row"}
+    if len(found) == 1:
+        document |= _parts(found["coefficient"])
+    else:
+        document["classes"] = {one: _parts(values) for one, values in found.items()}
+    document["receipt"] = dict(model.receipt_)
+    shown = [{"name": name} | {one: found[one][name] for one in found} for name in [*names, "(intercept)"]]
+    lines = [table(shown, {"name": "feature"} | {one: one for one in found}, left=1)]
     about = model.receipt_
     lines.append(f"\n{type(model).__name__}, {about['rows']} rows, solver {about['solver']}: {model.guarantee_}.")
     if options.rows_per_unit is not None:
@@ -278,7 +289,7 @@ def register(command: Command) -> None:
     learn.add_argument("--epsilon", type=number, required=True)
     learn.add_argument("--delta", type=number, required=True)
     learn.add_argument(
-        "--classes", metavar="A,B", help="the two labels; 'private' finds them with a part of the budget"
+        "--classes", metavar="A,B,...", help="the labels, two or more; 'private' finds two with a part of the budget"
     )
     _about_the_fit(learn)
     learn.add_argument("--ledger", help="the ledger file to charge (create it with `hush ledger new`)")

@@ -85,6 +85,8 @@ def fitting_solver(solver: str, objective: Objective, family: str | None, delta:
     """
     vectors = vector_families(delta)
     other_family = family not in (None, *vectors)
+    if objective.outputs > 1:
+        return _for_classes(solver, vectors, other_family)
     if solver == "statistics" and other_family:
         raise Unsupported(
             f"solver='statistics' releases a vector, for which only {' and '.join(vectors)} noise have a proof here; "
@@ -95,6 +97,20 @@ def fitting_solver(solver: str, objective: Objective, family: str | None, delta:
     if family == BALL:
         return "gd" if descent or objective is not SQUARED else "statistics"
     return "cd" if other_family or descent else "auto"
+
+
+def _for_classes(solver: str, vectors: tuple[str, ...], other_family: bool) -> str:
+    """The solver for three or more classes."""
+    if solver not in ("auto", "whitened"):
+        raise Unsupported(
+            f"solver={solver!r} is for two classes; write solver='whitened' for three or more classes, or leave it out."
+        )
+    if other_family:
+        raise Unsupported(
+            f"a fit with three or more classes releases vectors, for which {' and '.join(vectors)} noise have a proof "
+            "at this delta; write family=None."
+        )
+    return "whitened"
 
 
 def setting(
@@ -149,12 +165,17 @@ def _whitened(
         # if the noise of the matrix hides its eigenvalues, steps reach less far
         hidden = radius**2 * (columns + 1.0) * rho / math.sqrt(MATRIX_SHARE) > 0.5
         count = 10 if hidden and nu < 0.2 and not pure else 5
+    elif objective.outputs > 1:
+        # the slopes of all classes are longer together, and the noise has C - 1 times as many directions
+        reach = min(max(0.2 / math.sqrt(nu * math.sqrt(objective.outputs - 1)), 0.2), max(0.6, _FADES / nu), _LOOSEST)
+        count = min(max(round(3.4 / math.sqrt(nu)), 4), _PURE_PASSES if pure else _PASSES)
     else:
         reach = min(max(0.06 / math.sqrt(nu), 0.15), max(0.5, _FADES / nu), _LOOSEST)
         count = min(max(round(2.6 / math.sqrt(nu)), 3), _PURE_PASSES if pure else _PASSES)
     count = count if passes is None else whole("passes", passes)
-    if count * columns > MOST_DRAWS:
-        raise reject("passes", passes, f"at most {MOST_DRAWS // columns} for {columns} columns", "write passes=10")
+    numbers = columns * objective.outputs
+    if count * numbers > MOST_DRAWS:
+        raise reject("passes", passes, f"at most {MOST_DRAWS // numbers} for {numbers} weights", "write passes=10")
     momentum = max(0.0, 1.0 - 10.0 / count) if objective is not SQUARED else 0.0
     reach = reach if clip is None else within("clip", clip, 1e-6, 1e6, "write clip=0.5")
     return Setting("whitened", count, _step(step, 1.0), (reach * math.sqrt(columns),), radius, rho, momentum)

@@ -56,7 +56,8 @@ class Trace:
     @property
     def changes(self) -> Array:
         """The Euclidean distance that the weights moved in every pass."""
-        return np.linalg.norm(np.diff(np.array([self.start, *self.weights]), axis=0), axis=1)
+        moves = np.diff(np.array([self.start, *self.weights]), axis=0)
+        return np.linalg.norm(moves.reshape(len(moves), -1), axis=1)
 
 
 class Noise:

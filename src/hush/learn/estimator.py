@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, non_negative, positive, within
+from hush.errors import InvalidParameter, Unsupported, non_negative, one_of, positive, within
 from hush.learn import label
 from hush.learn.from_arrays import fit_arrays
 from hush.learn.model import LinearModel
-from hush.learn.objective import LOGISTIC, SQUARED
+from hush.learn.objective import LOGISTIC, SQUARED, Objective
 from hush.learn.paid import Paid
 from hush.learn.scaling import span_of
 from hush.learn.scikit_learn import ClassifierMixin, RegressorMixin
+from hush.learn.softmax import Softmax, log_chances
 from hush.learn.training import Plan, Request
 
 __all__ = ["ElasticNet", "Lasso", "LogisticRegression", "Ridge"]
@@ -109,13 +110,15 @@ class Ridge(_Regression):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(ClassifierMixin, LinearModel):
-    """Minimise C sum of log-losses + l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2, privately, for two classes.
+    """Minimise C sum of log-losses + l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2, privately, for two or more classes.
 
-    classes: the two labels, which must be public knowledge. None means 0 and 1, or False and True if y is an array of
-    booleans. "private" finds the labels with 5 % of epsilon and 10 % of delta; this needs many rows of each label. A
-    label that is found is a number, a text, bytes or None. Rows with any other label (NaN in a list, a list, an
-    object) are used with weight one half in each class. The kind of an array y (booleans, integers, numbers, text,
-    bytes, objects) is treated as public; a list is read label by label. `LinearModel` describes the other parameters.
+    classes: the labels, which must be public knowledge. None means 0 and 1, or False and True if y is an array of
+    booleans. Three or more classes are fitted together: coef_ has a row for each class, decision_function a column,
+    and the noise of a gradient does not grow with the number of classes. "private" finds two labels with 5 % of
+    epsilon and 10 % of delta; this needs many rows of each label. A label that is found is a number, a text, bytes or
+    None. Rows with any other label (NaN in a list, a list, an object) are used with weight one half in each class. The
+    kind of an array y (booleans, integers, numbers, text, bytes, objects) is treated as public; a list is read label by
+    label. `LinearModel` describes the other parameters.
 
     Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row.
 
@@ -133,19 +136,37 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._n_classes() > 2
         tags.classifier_tags.poor_score = True  # scikit-learn's checks have few rows, and noise may dominate there
         return tags
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Array, Any]:
         return super()._checked(X, label.as_labels(y), **options)
 
+    def _n_classes(self) -> int:
+        """The number of declared classes; two by default."""
+        return 2 if self.classes is None or isinstance(self.classes, str) else np.asarray(self.classes).size
+
     def _request_for(self, rows: int) -> Request:
         weight, ratio = 1.0 / (positive("C", self.C) * rows), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
         find = label.to_be_found(self.classes)
-        return self._request(
-            weight * ratio, weight * (1.0 - ratio), objective=LOGISTIC, target_span=None, find_labels=find
+        objective: Objective = LOGISTIC
+        if self._n_classes() > 2:
+            objective = Softmax(len(label.classes_in_order(self.classes)))
+        made = self._request(
+            weight * ratio, weight * (1.0 - ratio), objective=objective, target_span=None, find_labels=find
         )
+        return made if objective is LOGISTIC else replace(made, keep=self._all_columns())
+
+    def _all_columns(self) -> str:
+        """The choice of columns needs two classes."""
+        if not isinstance(self.n_features_to_keep, str):
+            raise Unsupported(
+                "n_features_to_keep chooses columns for two classes, and there are more; write "
+                "n_features_to_keep='all', and solver='whitened' or 'auto'."
+            )
+        one_of("n_features_to_keep", self.n_features_to_keep, ("auto", "all"))
+        return "all"
 
     def _fitted(self, rows: Any, labels: Any, weights: Array | None = None) -> Self:
         request = self._request_for(rows.shape[0])
@@ -157,6 +178,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             nonlocal known
             if known is None:
                 known = label.found(labels, made.labels, paid)
+            if len(known) > 2:
+                return np.asarray(sum(place * label.where(labels, one) for place, one in enumerate(known)))
             first, second = (label.where(labels, one, same_type=request.find_labels) for one in known)
             return 0.5 + 0.5 * (second - first)  # 0 or 1; one half for a row with neither label
 
@@ -170,28 +193,33 @@ class LogisticRegression(ClassifierMixin, LinearModel):
                 "classes='private' is for arrays, and X is a table; find the labels with "
                 "table.group_by(target, keys='private', groups_per_unit=1).keys(...), and write classes=(a, b)."
             )
-        return label.two_classes((0, 1) if self.classes is None else self.classes)
+        return label.classes_in_order((0, 1) if self.classes is None else self.classes)
 
     def _write_classes(self, known: Any) -> None:
         self.classes_: Any = known
-        self.coef_, self.intercept_ = self.coef_.reshape(1, -1), np.array([self.intercept_])
+        self.coef_, self.intercept_ = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
 
     def decision_function(self, X: Any) -> Array:
-        """The log-odds of the second class."""
+        """The log-odds of the second class; a column for each class if there are three or more."""
         return self._margin(X)
 
+    @staticmethod
+    def _places(margins: Array) -> Any:
+        """The places of the most likely classes."""
+        return margins.argmax(axis=1) if margins.ndim == 2 else (margins > 0.0).astype(int)
+
     def predict(self, X: Any) -> Any:
-        """The more likely class of each row."""
-        second = self.decision_function(X) > 0.0  # before classes_ is read: it raises NotFittedError without a fit
-        return self.classes_[second.astype(int)]
+        """The most likely class of each row."""
+        places = self._places(self.decision_function(X))  # before classes_ is read: it raises NotFittedError
+        return self.classes_[places]
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class."""
-        margin = self.decision_function(X)
-        second = np.exp(-np.logaddexp(0.0, -margin))
-        return np.stack([np.exp(-np.logaddexp(0.0, margin)), second], axis=1)
+        return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of the probability of each class."""
         margin = self.decision_function(X)
+        if margin.ndim == 2:
+            return log_chances(margin)
         return -np.stack([np.logaddexp(0.0, margin), np.logaddexp(0.0, -margin)], axis=1)

@@ -102,8 +102,8 @@ class Taken:
         if self.kept is None:
             return replace(fit, plan=made)
         width, kept = self.span.low.size, self.kept
-        coefficients = np.zeros(width)
-        coefficients[kept] = fit.coefficients
+        coefficients = np.zeros((*fit.coefficients.shape[:-1], width))
+        coefficients[..., kept] = fit.coefficients
         outer, inner = Scaling.public(self.span), fit.scaling
         parts = {}
         for name in ("centre", "spread", "low", "high"):

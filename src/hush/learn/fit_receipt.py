@@ -14,7 +14,7 @@ import numpy as np
 from hush.errors import HushError
 from hush.learn.budget import Part, saved_over_zcdp
 from hush.learn.choices import Choice
-from hush.learn.objective import LOGISTIC
+from hush.learn.objective import SQUARED
 from hush.learn.rows import grain
 from hush.learn.scaling import UNKNOWN
 from hush.learn.training import Fit, Plan
@@ -139,8 +139,9 @@ def _public(plan: Plan) -> list[str]:
         known.append("the ranges in bounds")
     if plan.request.target_span is not None and plan.request.target_span.half[0] < UNKNOWN:
         known.append("the range in target_bounds")
-    if plan.request.objective is LOGISTIC and plan.labels is None:
-        known.append("the two classes")
+    if plan.request.objective is not SQUARED and plan.labels is None:
+        classes = max(plan.request.objective.outputs, 2)
+        known.append("the two classes" if classes == 2 else f"the {classes} classes")
     return [*known, "all settings, which are computed from these facts and from the budget"]
 
 

@@ -49,8 +49,9 @@ def noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechani
 
 
 def _wrong_labels(model: Any, rows: Array, target: Any) -> tuple[int, float]:
-    second = label.where(target, model.classes_[1]) > 0.0
-    return int(np.sum((model._linear(rows) > 0.0) != second)), 1.0
+    places = model._places(model._linear(rows))
+    right = sum(int(label.where(target[places == place], one).sum()) for place, one in enumerate(model.classes_))
+    return len(places) - right, 1.0
 
 
 def _squared_errors(model: Any, rows: Array, target: Any) -> tuple[int, float]:

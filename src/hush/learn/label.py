@@ -31,17 +31,21 @@ __all__ = [
     "Labels",
     "as_labels",
     "check_type",
+    "classes_in_order",
     "declared",
     "found",
     "kind_of",
     "labels_plan",
     "to_be_found",
-    "two_classes",
     "where",
 ]
 
 #: The shares of epsilon and of delta that the private search for labels uses.
 EPSILON_SHARE, DELTA_SHARE = 0.05, 0.1
+
+#: The most classes of a classifier.
+MOST_CLASSES = 1000
+_SHOWN = 6  # classes that an error names
 
 _NUMBERS, _TEXTS = "biuf", "US"
 #: The public description of the type of y: its kind, never its width.
@@ -151,26 +155,34 @@ def declared(classes: Any, labels: Any) -> Any:
         if kind not in _NUMBERS + "O":
             raise needed
         classes = (False, True) if kind == "b" else (0, 1)
-    known = two_classes(classes)
-    if (where(labels, known[0]) + where(labels, known[1]) == 0.0).any():
+    known = classes_in_order(classes)
+    if not np.any([where(labels, one) for one in known], axis=0).all():
         if default and kind == "O":
             raise needed
         words = "Unknown label type: " if kind == "f" else ""  # scikit-learn's words for possible measurements
         raise InvalidParameter(
-            f"{words}y holds labels other than the classes {known[0]} and {known[1]}; write classes=(a, b) with the "
+            f"{words}y holds labels other than the classes {_listed(known)}; write classes=(a, b) with the "
             "publicly known labels, or classes='private'."
         )
     return known
 
 
-def two_classes(classes: Any) -> Any:
-    """The two given classes in order."""
-    known = np.unique(np.asarray(classes))
-    if known.shape != (2,):
+def classes_in_order(classes: Any) -> Any:
+    """The given classes in order, two or more."""
+    given = np.asarray(classes)
+    known = np.unique(given)
+    if given.ndim != 1 or not 2 <= known.size == given.size <= MOST_CLASSES:
         raise InvalidParameter(
-            f"classes must be two different labels, got {classes!r}; only binary classification is supported."
+            f"classes must be 2 to {MOST_CLASSES} different labels, got {classes!r}; write classes=('no', 'yes')."
         )
     return known
+
+
+def _listed(known: Any) -> str:
+    """The classes in words; a few of many."""
+    names = [f"{one}" for one in known]
+    shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 2], "...", names[-1]]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def found(labels: Any, plan: Labels | None, paid: Paid) -> Any:
@@ -179,7 +191,8 @@ def found(labels: Any, plan: Labels | None, paid: Paid) -> Any:
     if plan is None:
         if len(counts) != 2:
             raise InvalidParameter(
-                f"y must hold two different labels, got {len(counts)}; only binary classification is supported."
+                f"y must hold two different labels, got {len(counts)}; classes='private' finds two, write "
+                "classes=(a, b, c) for more."
             )
         return _array([value for _, value in counts])
     noisy = paid.release(plan.mechanism, np.array([*counts.values(), 0], dtype=np.int64), "labels")
@@ -187,8 +200,8 @@ def found(labels: Any, plan: Labels | None, paid: Paid) -> Any:
     if len(shown) > 2:  # scikit-learn's wording, which its checks expect
         raise InvalidParameter(
             "Only binary classification is supported. The type of the target is multiclass: "
-            f"{len(shown)} labels were found privately, and the budget of this fit is spent; write classes=(a, b) and "
-            "drop rows with other labels."
+            f"{len(shown)} labels were found privately, and the budget of this fit is spent; write classes=(a, b, c) "
+            "if the labels are public."
         )
     if len(shown) != 2:
         words = "Unknown label type: " if labels.dtype.kind == "f" else ""  # as above

@@ -252,7 +252,7 @@ class LinearModel(NoRandomState, BaseEstimator, ABC):
         return self
 
     def _write(self, fit: Fit, entry: Entry | None, started_from: list[int], ledger: Ledger | None) -> None:
-        width, promise = fit.coefficients.size, guarantee(fit.plan)
+        width, promise = fit.coefficients.shape[-1], guarantee(fit.plan)
         if started_from and ledger is not None and entry is not None:
             chain = [known for known in ledger.entries if known.number in started_from]
             words = {} if fit.plan.counted is None else {"earlier": "the number of rows that it uses"}
@@ -260,7 +260,7 @@ class LinearModel(NoRandomState, BaseEstimator, ABC):
             fixed = ledger.mode == "nonadaptive" and fit.plan.counted is None
             promise = of_chain(promise, [*chain, entry], nonadaptive=fixed, **words)
         self.coef_: Any = fit.coefficients
-        self.intercept_: Any = fit.intercept
+        self.intercept_: Any = float(fit.intercept) if fit.intercept.ndim == 0 else fit.intercept
         self.n_iter_ = len(fit.trace.weights)
         self.limits_ = np.stack([fit.scaling.low[:width], fit.scaling.high[:width]], axis=1)
         self.centre_, self.spread_ = fit.scaling.centre.copy(), fit.scaling.spread.copy()
@@ -280,6 +280,8 @@ class LinearModel(NoRandomState, BaseEstimator, ABC):
             parts = [self._linear(X) for X, _ in MemoryRows(rows, np.empty(rows.shape[0])).blocks()]
             return np.concatenate(parts)
         limited = np.clip(rows, self.limits_[:, 0], self.limits_[:, 1])
+        if np.ndim(self.coef_) == 2 and len(self.coef_) > 1:  # three or more classes: a margin for each
+            return np.asarray(limited @ self.coef_.T + self.intercept_)
         return np.asarray(limited @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
 
     def __sklearn_tags__(self) -> Any:

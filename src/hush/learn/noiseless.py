@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from hush.learn.descent import Trace
 from hush.learn.moment_solver import quadratic_minimum
 from hush.learn.objective import LOGISTIC, Objective
 from hush.learn.penalty import Penalty
+from hush.learn.softmax import Softmax, expanded, mean_loss
 
 __all__ = ["newton"]
 
@@ -34,14 +36,17 @@ def newton(
 ) -> Trace:
     """Minimise the mean loss and the penalty; `parts` gives rows (scaled, the constant, the target) and weights."""
     weights, trace = start.copy(), Trace(start.copy())
+    expand: Any
+    loss: Any
+    expand, loss = (expanded, mean_loss) if isinstance(objective, Softmax) else (_expanded, _loss)
     for index in range(passes):
-        value, gradient, hessian = _expanded(parts, count, objective, weights)
+        value, gradient, hessian = expand(parts, count, objective, weights)
         aim = quadratic_minimum(hessian, hessian @ weights - gradient, penalty, 0.0)
         before, length = weights, 1.0
         goal = value + _cost(penalty, before)
         while length > _SHORTEST:
             weights = before + length * (aim - before)
-            if _loss(parts, count, objective, weights) + _cost(penalty, weights) <= goal:
+            if loss(parts, count, objective, weights) + _cost(penalty, weights) <= goal:
                 break
             length *= 0.5
         trace.weights.append(weights.copy())

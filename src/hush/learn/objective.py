@@ -21,8 +21,16 @@ class Objective(Protocol):
     """The interface of a loss for coordinate descent."""
 
     name: str
-    #: the largest second derivative in the margin: the smoothness constant M of a column whose squares average 1
-    curvature: float
+
+    @property
+    def curvature(self) -> float:
+        """The largest second derivative in the margin: the smoothness constant M of a column whose squares average
+        1.
+        """
+
+    @property
+    def outputs(self) -> int:
+        """The number of margins of a row: 1, or the number of classes if there are three or more."""
 
     def start(self, target: Array) -> Array:
         """The initial state of every row. When w_i changes, the state grows by x_i times the change."""
@@ -30,11 +38,14 @@ class Objective(Protocol):
     def slope(self, state: Array, target: Array, out: Array) -> Array:
         """l'(margin, y) of every row, in `out` or in the state itself."""
 
+    def signs(self, target: Array) -> Array:
+        """The target as numbers of mean size 1 for sums of products, in as many columns as there are outputs."""
+
 
 class _Squared:
     """l = (margin - y)^2 / 2; the state is the residual margin - y."""
 
-    name, curvature = "squared", 1.0
+    name, curvature, outputs = "squared", 1.0, 1
 
     def start(self, target: Array) -> Array:
         return -target
@@ -42,11 +53,14 @@ class _Squared:
     def slope(self, state: Array, target: Array, out: Array) -> Array:
         return state
 
+    def signs(self, target: Array) -> Array:
+        return target[:, None]
+
 
 class _Logistic:
     """l = log(1 + e^margin) - y margin for y in {0, 1}; the state is the margin."""
 
-    name, curvature = "logistic", 0.25
+    name, curvature, outputs = "logistic", 0.25, 1
 
     def start(self, target: Array) -> Array:
         return np.zeros_like(target)
@@ -59,6 +73,9 @@ class _Logistic:
         np.reciprocal(out, out=out)
         out -= target
         return out
+
+    def signs(self, target: Array) -> Array:
+        return 2.0 * target[:, None] - 1.0
 
 
 SQUARED: Objective = _Squared()

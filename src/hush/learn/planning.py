@@ -134,14 +134,21 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
     if chosen.solver == "statistics":
         wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), 1.0 - share, relation))
     elif chosen.solver == "whitened":
-        matrix = MATRIX_SHARE * (1.0 - share)
-        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), matrix, relation))
-        wishes.append(gradients_wish(rows, columns, chosen, 1.0 - share - matrix, relation))
+        wishes += _whitened_wishes(request, rows, columns, chosen, 1.0 - share)
     else:
         wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share, relation))
     family, accounting = request.family, request.accounting
     parts = allot(epsilon, delta, tuple(wishes), family=family, accounting=accounting, others=first.charges)
     return Plan(request, rows, chosen, parts, labels, counted, first)
+
+
+def _whitened_wishes(request: Request, rows: int, columns: int, chosen: Setting, share: float) -> list[Wish]:
+    """The matrix of products and the gradients, of all classes at once if there are three or more."""
+    outputs, matrix, relation = request.objective.outputs, MATRIX_SHARE * share, request.relation
+    return [
+        products_wish(rows, columns + outputs, row_radius(chosen, columns), matrix, relation),
+        gradients_wish(rows, columns * outputs, chosen, share - matrix, relation),
+    ]
 
 
 def _scaling_share(request: Request) -> float:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.learn.classes_solver import class_descent, class_variance, shrunk_classes
 from hush.learn.descent import Trace, descend
 from hush.learn.moment_solver import Products, products, quadratic_minimum
 from hush.learn.noiseless import newton
-from hush.learn.objective import LOGISTIC
+from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.planning import Plan, row_radius
@@ -20,6 +21,7 @@ from hush.learn.row_source import RowSource, blocks_of
 from hush.learn.rows import Rows
 from hush.learn.scaling import Scaling
 from hush.learn.shrinkage import shrunk
+from hush.learn.softmax import Softmax
 from hush.learn.sparse import without_small
 from hush.learn.whitened import gradient_grain, response, whitened_descent
 from hush.learn.whole_sums import WholeRows, weighted_chunks
@@ -50,19 +52,21 @@ class Problem:
     def parts(self, *, signs: bool = False) -> Iterator[tuple[Array, Array | None]]:
         """Parts of the rows (u, 1, t) in scaled units, and their weights; the next part overwrites the rows.
 
-        `signs` writes labels as -1 and 1.
+        `signs` writes a label as its signs: -1 or 1, or a number for each of three or more classes.
         """
         features, room = self.source.n_features, np.empty((0, 0))
+        objective = self.plan.request.objective
+        columns = self.width + (objective.outputs if signs else 1)
         for X, y, weights in weighted_chunks(self.source):
             if len(room) < len(y):
-                room = np.ones((len(y), self.width + 1))
+                room = np.ones((len(y), columns))
             rows = room[: len(y)]
-            rows[:, features:-1] = 1.0
+            rows[:, features : self.width] = 1.0
             self.own.apply_to_rows(X, rows[:, :features])
             if self.of_target.spread.size:
                 self.of_target.apply_to_rows(y[:, None], rows[:, -1:])
             else:
-                rows[:, -1] = 2.0 * y - 1.0 if signs else y
+                rows[:, self.width :] = objective.signs(y) if signs else y[:, None]
             yield rows, weights
 
 
@@ -77,21 +81,25 @@ def solve(problem: Problem, paid: Paid) -> Trace:
 
 
 def _without_noise(problem: Problem) -> Trace:
-    made = problem.plan
-    return newton(
+    made, shape, penalty = problem.plan, problem.start.shape, problem.penalty
+    classes = problem.start.size // problem.width
+    penalty = Penalty(np.tile(penalty.l1, classes), np.tile(penalty.l2, classes))
+    trace = newton(
         problem.parts,
         made.rows,
         made.request.objective,
-        problem.penalty,
-        problem.start,
+        penalty,
+        problem.start.ravel(),
         made.setting.passes,
         problem.after_pass,
     )
+    trace.start, trace.weights = trace.start.reshape(shape), [weights.reshape(shape) for weights in trace.weights]
+    return trace
 
 
 def _products(problem: Problem, paid: Paid) -> Products:
     made = problem.plan
-    signs = made.request.objective is LOGISTIC
+    signs = made.request.objective is not SQUARED
     part = made.part("sums of products")
     parts = (_weighted(*block) for block in problem.parts(signs=signs))
     return products(parts, made.rows, row_radius(made.setting, problem.width), part, paid)
@@ -110,12 +118,19 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
     request, setting = made.request, made.setting
     rows = WholeRows(problem.source, problem.own, problem.of_target, request.fit_intercept, request.objective)
     found = _products(problem, paid)
-    trace, shape = whitened_descent(
-        rows, found, problem.penalty, setting, part, problem.start, paid, after_pass=problem.after_pass
-    )
+    settings = (found, problem.penalty, setting, part, problem.start, paid)
+    if isinstance(request.objective, Softmax):
+        trace, shape = class_descent(rows, request.objective, *settings, after_pass=problem.after_pass)
+    else:
+        trace, shape = whitened_descent(rows, *settings, after_pass=problem.after_pass)
     error = part.deviation * setting.clips[0] / (gradient_grain(made.rows, setting.clips[0]) * made.rows)
-    variance = error**2 * response(setting, request.objective)
-    last = shrunk(trace.weights[-1], shape.hessian, variance, request.objective, constant=request.fit_intercept)
+    last, constant = trace.weights[-1], request.fit_intercept
+    if isinstance(request.objective, Softmax):
+        variance = class_variance(error, setting, request.objective, problem.width)
+        last = shrunk_classes(last, shape.hessian, variance, constant=constant)
+    else:
+        variance = error**2 * response(setting, request.objective)
+        last = shrunk(last, shape.hessian, variance, request.objective, constant=constant)
     trace.weights[-1] = without_small(last, variance / np.diag(shape.hessian), problem.penalty)
     return trace
 

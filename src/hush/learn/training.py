@@ -33,10 +33,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fit:
-    """The weights in the user's units, with the scaling, trace and plan that led to them."""
+    """The weights in the user's units, with the scaling, trace and plan that led to them.
+
+    With three or more classes the coefficients are a matrix with one row for each class.
+    """
 
     coefficients: Array
-    intercept: float
+    intercept: Array
     scaling: Scaling
     trace: Trace
     plan: Plan
@@ -48,7 +51,7 @@ def train(
     made: Plan,
     source: RowSource,
     *,
-    before: tuple[Array, float] | None = None,
+    before: tuple[Array, Array] | None = None,
     after_pass: Callable[[int, Trace], None] | None = None,
     payment: Payment | None = None,
     entropy: Entropy | None = None,
@@ -65,14 +68,14 @@ def train(
 def _trained(
     made: Plan,
     source: RowSource,
-    before: tuple[Array, float] | None,
+    before: tuple[Array, Array] | None,
     after_pass: Callable[[int, Trace], None] | None,
     paid: Paid,
 ) -> Fit:
     width, scaling = source.n_features, _scaling(made, source, paid)
     own, of_target = scaling[:width], scaling[width:]
     penalty = _penalty(made.request, own, of_target)
-    start = _scaled_weights(before, own, of_target, made.request.fit_intercept)
+    start = _scaled_weights(before, own, of_target, made.request)
     trace = solve(Problem(made, source, own, of_target, penalty, start, after_pass), paid)
     coefficients, intercept = _original_weights(trace.weights[-1], own, of_target, made.request.fit_intercept)
     return Fit(coefficients, intercept, scaling, trace, made)
@@ -141,24 +144,26 @@ def _penalty(request: Request, own: Scaling, of_target: Scaling) -> Penalty:
     return Penalty(np.append(l1 / (spread * height), free), np.append(l2 / spread**2, free))
 
 
-def _scaled_weights(before: tuple[Array, float] | None, own: Scaling, of_target: Scaling, constant: bool) -> Array:
+def _scaled_weights(before: tuple[Array, Array] | None, own: Scaling, of_target: Scaling, request: Request) -> Array:
+    constant, outputs = request.fit_intercept, request.objective.outputs
     if before is None:
-        return np.zeros(own.spread.size + constant)
+        size = own.spread.size + constant
+        return np.zeros(size if outputs == 1 else (outputs, size))
     coefficients, intercept = before
     centre, height = _height(of_target)
     with np.errstate(over="ignore", invalid="ignore"):  # overflows if the ranges changed by a very large factor
-        weights = np.append(
-            coefficients * own.spread / height, [(intercept + coefficients @ own.centre - centre) / height] * constant
-        )
+        last = (intercept + coefficients @ own.centre - centre) / height
+        weights = coefficients * own.spread / height
+        weights = np.concatenate([weights, last[..., None]], axis=-1) if constant else weights
     return np.clip(np.nan_to_num(weights), -LARGEST, LARGEST)
 
 
-def _original_weights(weights: Array, own: Scaling, of_target: Scaling, constant: bool) -> tuple[Array, float]:
+def _original_weights(weights: Array, own: Scaling, of_target: Scaling, constant: bool) -> tuple[Array, Array]:
     centre, height = _height(of_target)
-    coefficients = weights[: own.spread.size] * height / own.spread
+    coefficients = weights[..., : own.spread.size] * height / own.spread
     if not constant:
-        return coefficients, 0.0
-    return coefficients, float(centre + height * weights[-1] - coefficients @ own.centre)
+        return coefficients, np.zeros(weights.shape[:-1])
+    return coefficients, centre + height * weights[..., -1] - coefficients @ own.centre
 
 
 def _height(of_target: Scaling) -> tuple[float, float]:

@@ -15,7 +15,7 @@ __all__ = ["last_fit"]
 Array = NDArray[np.float64]
 
 
-def last_fit(model: Any, ledger: Ledger | None) -> tuple[tuple[Array, float], list[int]] | None:
+def last_fit(model: Any, ledger: Ledger | None) -> tuple[tuple[Array, Array], list[int]] | None:
     """The released weights of a warm start and the ledger entries that paid for them; None for a fresh start.
 
     One ledger must have paid for all of these fits.
@@ -34,7 +34,9 @@ def last_fit(model: Any, ledger: Ledger | None) -> tuple[tuple[Array, float], li
             "warm_start=True starts from the last fit, but that fit was not charged to this ledger; "
             "clone the estimator for a fresh start."
         )
-    start = np.ravel(model.coef_).astype(np.float64), float(np.ravel(model.intercept_)[0])
+    start = np.array(model.coef_, dtype=np.float64), np.array(model.intercept_, dtype=np.float64)
+    if start[0].ndim == 2 and len(start[0]) == 1:  # two classes
+        start = start[0][0], start[1][0]
     return start, [*model.receipt_.get("started_from", []), model.receipt_["ledger"]["number"]]
 
 

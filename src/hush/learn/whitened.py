@@ -23,7 +23,7 @@ from hush.learn.budget import Part, Wish
 from hush.learn.defaults import Setting
 from hush.learn.descent import LARGEST, Noise, Trace
 from hush.learn.moment_solver import Products, quadratic_minimum
-from hush.learn.objective import LOGISTIC, Objective
+from hush.learn.objective import LOGISTIC, SQUARED, Objective
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.relation import REPLACED_ROW, Relation
@@ -31,37 +31,46 @@ from hush.learn.shrinkage import limited
 from hush.learn.whole_sums import SLOPE_BITS, Integers, WholeRows, matrix_limit
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 
-__all__ = ["Geometry", "geometry", "gradient_grain", "gradients_wish", "response", "whitened_descent"]
+__all__ = [
+    "Geometry",
+    "geometry",
+    "gradient_grain",
+    "gradients_wish",
+    "response",
+    "shifted",
+    "unit_bits",
+    "whitened_descent",
+]
 
 Array = NDArray[np.float64]
 
 _UNIT_BITS = 30  # a whitened gradient of length 1 is at most the integer 2^30
 
 
-def _unit_bits(rows: int, reach: float) -> int:
+def unit_bits(rows: int, reach: float) -> int:
     """A gradient of length 1 is the integer 2^bits; all sums stay below 2^60."""
     return min(_UNIT_BITS, math.floor(60.0 - math.log2(rows * max(reach, 1.0))))
 
 
 def gradient_grain(rows: int, reach: float) -> float:
     """The integer that stands for a gradient of length C."""
-    return math.ldexp(reach, _unit_bits(rows, reach))
+    return math.ldexp(reach, unit_bits(rows, reach))
 
 
-def gradients_wish(rows: int, columns: int, setting: Setting, share: float, relation: Relation = REPLACED_ROW) -> Wish:
-    """All gradients: `passes` vectors that move by at most 2 C 2^bits + sqrt(K) in l2.
+def gradients_wish(rows: int, numbers: int, setting: Setting, share: float, relation: Relation = REPLACED_ROW) -> Wish:
+    """All gradients: `passes` vectors of n numbers that move by at most 2 C 2^bits + sqrt(n) in l2.
 
-    A single row adds at most C 2^bits + sqrt(K).
+    A single row adds at most C 2^bits + sqrt(n). n is K, or K times the number of classes if there are three or more.
     """
-    one, root = gradient_grain(rows, setting.clips[0]), math.sqrt(columns)
+    one, root = gradient_grain(rows, setting.clips[0]), math.sqrt(numbers)
     l2, own_l2 = up(2.0 * one + root, FEW_ROUNDINGS), up(one + root, FEW_ROUNDINGS)
     l1, own_l1 = up(root * l2, FEW_ROUNDINGS), up(root * own_l2, FEW_ROUNDINGS)
     return Wish(
         "gradients",
         share,
-        relation.bound(replaced={"l2": l2}, alone={"l2": own_l2}, dimension=columns),
-        relation.bound(replaced={"l1": l1, "l2": l2}, alone={"l1": own_l1, "l2": own_l2}, dimension=columns),
-        columns,
+        relation.bound(replaced={"l2": l2}, alone={"l2": own_l2}, dimension=numbers),
+        relation.bound(replaced={"l1": l1, "l2": l2}, alone={"l1": own_l1, "l2": own_l2}, dimension=numbers),
+        numbers,
         setting.passes,
     )
 
@@ -112,15 +121,15 @@ def whitened_descent(
     curvature, noise = rows.objective.curvature, Noise(part, paid)
     rows.measure(shape.matrix.astype(np.float64))
     limit = math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits)
-    unit = _unit_bits(count, reach)
+    unit = unit_bits(count, reach)
     shift = rows.bits + SLOPE_BITS + shape.bits - unit
     weights = start.copy() if start.any() else _quadratic_start(found, shape, rows.objective, penalty)
     trace, previous = Trace(start.copy()), weights
     for index in range(setting.passes):
         total = shape.matrix @ rows.gradient(weights, limit)
-        released = noise.on(np.array([_shifted(int(value), shift) for value in total], dtype=np.int64))
+        released = noise.on(np.array([shifted(int(value), shift) for value in total], dtype=np.int64))
         gradient = shape.back @ (np.ldexp(released, -unit) / count)
-        step = setting.step * (1.0 if rows.objective is LOGISTIC else max(1.0 / (index + 1.0), _LEAST_STEP))
+        step = setting.step * (1.0 if rows.objective is not SQUARED else max(1.0 / (index + 1.0), _LEAST_STEP))
         hessian = shape.hessian * (curvature / step)
         point = weights + setting.momentum * (weights - previous)
         previous = weights
@@ -143,17 +152,17 @@ def response(setting: Setting, objective: Objective) -> float:
     It follows the linear recursion of the steps for a curvature equal to the bound (squared loss) or half of it.
     """
     curvature = objective.curvature
-    share = 0.5 if objective is LOGISTIC else 1.0
+    share = 1.0 if objective is SQUARED else 0.5
     moved, velocity = np.zeros(setting.passes), np.zeros(setting.passes)
     for index in range(setting.passes):
-        step = setting.step * (1.0 if objective is LOGISTIC else max(1.0 / (index + 1.0), _LEAST_STEP))
+        step = setting.step * (1.0 if objective is not SQUARED else max(1.0 / (index + 1.0), _LEAST_STEP))
         velocity = setting.momentum * velocity + share * moved
         velocity[index] += 1.0
         moved = moved - step * velocity
     return float(moved @ moved) / curvature**2
 
 
-def _shifted(value: int, shift: int) -> int:
+def shifted(value: int, shift: int) -> int:
     """floor(value / 2^shift), moved to -2^61 or 2^61 if it is beyond; that never increases a distance."""
     made = value >> shift if shift >= 0 else value << -shift
     return min(max(made, -(1 << 61)), 1 << 61)

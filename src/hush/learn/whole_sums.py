@@ -206,13 +206,18 @@ class WholeRows:
         length: Any = (np.sqrt(np.einsum("nk,nk->n", image, image)) * spare).astype(np.float32)
         return np.asarray(next_up(length), dtype=np.float32)
 
+    def measured(self) -> Iterator[tuple[Array, Array, Array | None, NDArray[np.float32]]]:
+        """The parts with the lengths of their rows."""
+        kept = iter(self.lengths)
+        for whole, target, weights in self.parts():
+            yield whole, target, weights, next(kept) if self.lengths else self._lengths(whole)
+
     def gradient(self, weights: Array, limit: float) -> Integers:
         """S = sum over rows of R V. R is the integer slope of the row at these weights, and |R| |M V| <= limit."""
         bits = math.floor(math.log2(EXACT / (2.0 * ENTRY * self.width * max(1.0, float(np.abs(weights).max())))))
         rounded = np.rint(np.ldexp(weights, bits))
-        total, kept = ExactSum((self.width,)), iter(self.lengths)
-        for whole, target, shares in self.parts():
-            length = next(kept) if self.lengths else self._lengths(whole)
+        total = ExactSum((self.width,))
+        for whole, target, shares, length in self.measured():
             state = self.objective.start(target)
             state += np.ldexp(whole @ rounded, -bits - self.bits)
             slope = np.ldexp(self.objective.slope(state, target, np.empty_like(state)), SLOPE_BITS)
