@@ -19,7 +19,7 @@ from hush.cli import main
 from hush.errors import InvalidParameter
 from hush.explorer import analysis, precomputed
 from hush.explorer.analysis import Absence, AnalysedNoise, best, findings
-from hush.explorer.example import WARDS, drawn
+from hush.explorer.example import OWN, WARDS, drawn
 from hush.explorer.state import COUNTS, START, STOPS, State, names
 from hush.explorer.view import answer, command_line, python_lines
 from hush.explorer.wording import bound, down, figure, up
@@ -217,17 +217,20 @@ def test_a_tie_is_told_where_the_first_is_not_the_least():
 )
 def test_the_bars_hold_the_truth_95_per_cent_of_the_time(state):
     """Exactly, for every ward: all lattice points that the noise can fall on, rounded as the table is."""
-    chosen, bar = best(state), drawn(state)["bar"]
+    table = drawn(state)
+    chosen, bar, own = best(state), table["bar"], table["own"]
     step = state.sensitivity
     while step > chosen.standard_error / 16.0 and step > state.sensitivity / 2**30:
         step /= 2.0
     step = state.sensitivity if state.sensitivity <= chosen.standard_error / 16.0 else step
     points = np.arange(-math.ceil(6.0 * bar / step), math.ceil(6.0 * bar / step) + 1)
     chances = np.asarray(chosen.noise.cdf((points + 0.5) * step)) - np.asarray(chosen.noise.cdf((points - 0.5) * step))
-    for true in WARDS.values():
-        placed = float(round(Fraction(true) / Fraction(step)))
+    assert own["step"] == step and len(own["errors"]) == OWN
+    counts = [(true, own["bar"]) for true in range(0, 1200, 7)] + [(true, bar) for true in WARDS.values()]
+    for true, reach in counts:
+        placed = float(math.floor(Fraction(true) / Fraction(step) + Fraction(1, 2)))
         errors = np.abs(np.round((placed + points) * step) - true)
-        assert float(chances[errors <= bar].sum()) >= 0.95
+        assert float(chances[errors <= reach].sum()) >= 0.95
     if state.epsilon == 3.0:
         assert (
             float(chances[errors <= chosen.error95].sum()) < 0.88
@@ -281,6 +284,18 @@ def test_the_table_s_noise_is_the_one_that_is_told():
 
     allowed = 2.7 / math.sqrt(errors.size)
     assert distance(1.0) < allowed < min(distance(2.0 / 3.0), distance(1.5))
+
+
+def test_own_counts_get_the_noise_of_the_table():
+    """The page adds `errors` to what is typed: with the wards, they give the table again."""
+    for state in (START, SAMPLE[3], State(0.5, 1e-6, 5.0, 1, 1, (), 4)):
+        table = drawn(state)
+        step, errors = table["own"]["step"], table["own"]["errors"]
+        assert len(errors) == min(OWN, state.numbers if state.numbers > 1 else OWN)
+        assert all((error / step).is_integer() for error in errors)
+        for row, error in zip(table["rows"], errors, strict=False):
+            assert row["noisy"] == round(math.floor(row["true"] / step + 0.5) * step + error)
+        assert number(table["own"]["bar_text"]) >= table["own"]["bar"] >= best(state).error95
 
 
 def test_the_table_is_drawn_afresh_and_says_what_it_is():

@@ -1,6 +1,7 @@
 // The explorer: it sends the state of the sliders to the server and shows the answer. The address contains the whole state.
 
-import { bar, curves, densities, gauge, swatch, whisker } from "./chart.js";
+import { bar, curves, densities, gauge, published, stops, swatch, whisker } from "./chart.js";
+import { noisy, note, read } from "./own.js";
 
 const facts = JSON.parse(document.body.dataset.facts);
 const sliders = Object.keys(facts.stops);
@@ -11,6 +12,7 @@ let shown = [];
 let direction = "any";
 let answer = null;
 let drawing = null;
+let own = []; // the reader's own counts: only here
 
 // ---- state ---------------------------------------------------------------------------------------------------
 
@@ -234,6 +236,9 @@ function showPictures() {
   const point = { epsilon: facts.stops.epsilon[places.epsilon], delta: facts.stops.delta[places.delta] };
   const names = drawn.map((row) => `${row.family} gives delta ${row.delta === 0 ? "0" : row.delta.toPrecision(3)}`).join(", ");
   curves(at("curve"), gives, best.family, point, `Privacy curves. At epsilon ${point.epsilon}, ${names}; the chosen delta is ${point.delta}.`);
+  stops(at("epsilon-marks"), facts.published, facts.stops.epsilon);
+  const marks = facts.published.map((mark) => `${mark.text} by ${mark.who}`).join(", ");
+  published(at("published"), facts.published, point.epsilon, `Published epsilons on a scale from 0.05 to 50: ${marks}. The chosen epsilon is ${point.epsilon}.`);
   gauge(at("gauge"), odds, `A scale from 50 % to 100 %: this noise allows ${odds.noise_text}, the guarantee alone ${odds.promise_text}.`);
 }
 
@@ -287,8 +292,14 @@ function showCrowds() {
 }
 
 function showWards() {
-  at("wards-note").textContent = drawing.note;
-  const { rows, bar: reach } = drawing;
+  const most = drawing.own.errors.length; // fewer if one person changes fewer numbers at once
+  const mine = own.length ? noisy(own.slice(0, most), drawing.own) : null;
+  if (own.length) problem(own.length > most ? `The slider Numbers per person is at ${most}: the first ${most} of your counts are shown.` : "");
+  const rows = mine ?? drawing.rows;
+  const reach = mine ? drawing.own.bar : drawing.bar;
+  at("wards-note").textContent = mine ? note(mine, drawing.own) : drawing.note;
+  at("wards-head").textContent = mine ? "Your count" : "Ward";
+  at("wards-caption").textContent = `${mine ? "Your counts" : "A made-up table of counts"}: true values and values with noise`;
   const ends = [Math.min(0, ...rows.map((row) => row.noisy - reach)), Math.max(...rows.map((row) => Math.max(row.noisy + reach, row.true)))];
   const whole = new Intl.NumberFormat("en");
   const lines = rows.map((row) => {
@@ -300,6 +311,29 @@ function showWards() {
     return line;
   });
   at("wards").replaceChildren(...lines);
+}
+
+// The page does not send what is typed; it adds the noise that it already has.
+function typed() {
+  const found = read(at("own").value, facts.own);
+  problem(found.problem ?? "");
+  own = found.rows ?? [];
+  if (drawing) showWards();
+}
+
+function problem(text) {
+  at("own-problem").textContent = text;
+  at("own-problem").hidden = !text;
+}
+
+function showPublished() {
+  const items = facts.published.map((mark) => {
+    const item = element("li");
+    const budget = mark.delta ? `epsilon ${mark.text}, delta ${mark.delta_text}` : `epsilon ${mark.text}`;
+    item.append(element("strong", `${mark.who}, ${budget}`), `: ${mark.what}. Protects ${mark.protects}. `, element("cite", `${mark.source}.`));
+    return item;
+  });
+  at("published-list").replaceChildren(...items);
 }
 
 // ---- buttons -------------------------------------------------------------------------------------------------
@@ -353,6 +387,8 @@ function begin() {
       update();
     });
   }
+  showPublished();
+  at("own").addEventListener("input", typed);
   document.forms[0].addEventListener("submit", (event) => event.preventDefault());
   at("reset").addEventListener("click", () => {
     restore("");

@@ -133,6 +133,41 @@ export function gauge(box, odds, label) {
   box.replaceChildren(svg);
 }
 
+// Small marks below the slider of epsilon; an arrow at its end if there are larger ones.
+export function stops(box, marks, values) {
+  const { svg, width } = canvas(box, 9);
+  const thumb = 8;
+  const most = values[values.length - 1];
+  for (const { epsilon } of marks.filter((mark) => mark.epsilon <= most)) {
+    const above = values.findIndex((value) => value >= epsilon);
+    const share = above ? above - 1 + Math.log(epsilon / values[above - 1]) / Math.log(values[above] / values[above - 1]) : 0;
+    const x = thumb + (share / (values.length - 1)) * (width - 2 * thumb);
+    svg.append(node("line", { x1: x, x2: x, y1: 1, y2: 8, class: "mark" }));
+  }
+  if (marks.some((mark) => mark.epsilon > most)) svg.append(node("path", { d: `M${width - 7} 1L${width - 2} 4.5L${width - 7} 8Z`, class: "arrow" }));
+  box.replaceChildren(svg);
+}
+
+// Published epsilons on a logarithmic scale, numbered as in the list, and the chosen one as a ring.
+export function published(box, marks, chosen, label) {
+  const { svg, width } = canvas(box, 78, label);
+  const [low, high] = [0.05, 50].map(Math.log);
+  const x = (v) => 8 + ((Math.log(v) - low) / (high - low)) * (width - 16);
+  svg.append(node("line", { x1: 8, x2: width - 8, y1: 44, y2: 44, class: "axis" }));
+  for (const tick of [0.1, 1, 10]) {
+    svg.append(node("line", { x1: x(tick), x2: x(tick), y1: 44, y2: 49, class: "axis" }));
+    svg.append(node("text", { x: x(tick), y: 63, "text-anchor": "middle" }, String(tick)));
+  }
+  marks.forEach((mark, i) => {
+    const top = i % 2 ? 28 : 14; // two rows of numbers, because some marks are close together
+    svg.append(node("line", { x1: x(mark.epsilon), x2: x(mark.epsilon), y1: top + 3, y2: 44, class: "mark" }));
+    svg.append(node("text", { x: x(mark.epsilon), y: top, "text-anchor": "middle" }, String(i + 1)));
+  });
+  svg.append(node("circle", { cx: x(chosen), cy: 44, r: 7, class: "ring chosen" }));
+  svg.append(node("text", { x: x(chosen), y: 76, "text-anchor": x(chosen) < 40 ? "start" : "middle", class: "strong" }, `chosen: ${number(chosen)}`));
+  box.replaceChildren(svg);
+}
+
 export function bar(share, best) {
   const svg = node("svg", { viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" });
   svg.append(node("rect", { x: 0, y: 2, width: Math.max(100 * share, 0.6), height: 10, class: best ? "fill" : "other" }));

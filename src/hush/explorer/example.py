@@ -14,7 +14,7 @@ from hush.explorer.state import State
 from hush.explorer.wording import power, up
 from hush.ledger import unaccounted
 
-__all__ = ["WARDS", "drawn"]
+__all__ = ["OWN", "WARDS", "drawn"]
 
 #: Eight groups of a larger table: noise matters for the small counts, and hardly for the large ones.
 WARDS = {
@@ -27,6 +27,8 @@ WARDS = {
     "Maternity": 1020,
     "Emergency": 2400,
 }
+#: The most counts of the reader's own that the page shows.
+OWN = 20
 _STEPS = 16.0  # lattice steps per standard error, so that rounding to the lattice hardly matters
 
 
@@ -38,26 +40,41 @@ def drawn(state: State) -> dict[str, Any]:
     costs no privacy. `bar` contains the truth with probability at least 95 %: it is the 95 % error of the noise plus
     the largest effect of each rounding: of the truth to the lattice, of the noise to the lattice, and of the result to
     a whole number.
+
+    `own` has the same noise without the wards. The page adds it to the counts that a reader types; they are not sent.
     """
     chosen, true_values = best(state), _true_values(state)
     step = _step(state, chosen)
     mechanism = hush.Mechanism(chosen.noise, state.bound, step, coordinates=len(true_values))
     placed = mechanism.on_lattice(true_values)
-    noisy = unaccounted([mechanism.charge]).noise(mechanism, placed)  # the wards are made up, and public
-    made = np.asarray(mechanism.value_of(noisy))
+    steps = unaccounted([mechanism.charge]).noise(mechanism, placed)  # the wards are made up, and public
+    made = np.asarray(mechanism.value_of(steps))
     moved = float(np.abs(np.asarray(mechanism.value_of(placed)) - true_values).max())
-    bar = chosen.error95 + moved + 0.5 * step + (0.0 if step.is_integer() else 0.5)
+    rounding = 0.5 * step + (0.0 if step.is_integer() else 0.5)
     rows = [
         {"ward": ward, "true": true, "noisy": round(float(noisy))}
         for (ward, true), noisy in zip(WARDS.items(), made, strict=False)
     ]
-    return {"query": state.query, "bar": bar, "rows": rows, "note": _note(state, chosen.error95)}
+    errors = np.asarray(mechanism.value_of(steps - placed))[:OWN].tolist()
+    own = {"step": step, "errors": errors} | _own_bar(chosen.error95 + rounding, step)
+    bar = chosen.error95 + moved + rounding
+    return {"query": state.query, "bar": bar, "rows": rows, "note": _note(state, chosen.error95), "own": own}
+
+
+def _own_bar(reach: float, step: float) -> dict[str, Any]:
+    """The bar for any whole number: it is a point of the lattice if 1 is a whole number of steps, else it is moved by
+    up to half a step.
+    """
+    bar = reach + (0.0 if (1.0 / step).is_integer() else 0.5 * step)
+    return {"bar": bar, "bar_text": up(bar)}
 
 
 def _true_values(state: State) -> list[int]:
-    """The wards; for several numbers of one person, exactly so many numbers: more wards than eight are empty."""
-    wards = list(WARDS.values())
-    return wards if state.numbers == 1 else (wards + [0] * state.numbers)[: state.numbers]
+    """The wards, and zeros for the noise of the reader's own counts; for several numbers of one person, exactly so
+    many numbers.
+    """
+    wards = list(WARDS.values()) + [0] * max(OWN, state.numbers)
+    return wards[: OWN if state.numbers == 1 else state.numbers]
 
 
 def _step(state: State, chosen: AnalysedNoise) -> float:

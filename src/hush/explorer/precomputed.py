@@ -21,7 +21,7 @@ from hush.noise.family import Family
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import TIED
 
-__all__ = ["catalogue", "has", "limit", "rebuilt", "row"]
+__all__ = ["catalogue", "has", "kept", "limit", "rebuilt", "row"]
 
 
 def catalogue() -> list[list[Any]]:
@@ -46,6 +46,17 @@ def _entry(epsilon: float, delta: float, count: int) -> Any:
         return None
     first, second, third = (axis.index(value) for value, axis in zip(stop, axes, strict=True))
     return document["stops"][(first * len(axes[1]) + second) * len(axes[2]) + third]
+
+
+def kept(epsilon: float, delta: float, count: int) -> list[Any]:
+    """The entry of a stop, with reasons in words, so that a new file can keep it. It is empty if the file does not have
+    the stop, or was made for other families.
+    """
+    entry = _entry(epsilon, delta, count)
+    if entry is None or _document()["catalogue"] != catalogue():
+        return []
+    ranked, absent, limit = entry
+    return [ranked, [[number, _document()["reasons"][reason]] for number, reason in absent], limit]
 
 
 def has(name: str, epsilon: float, delta: float, count: int) -> bool:

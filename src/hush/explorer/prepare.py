@@ -1,7 +1,9 @@
 """Make precomputed.json, the calibrated noises for every stop of the sliders.
 
     python -m hush.explorer.prepare --lines a.jsonl --part 1/2      writes one JSON line for each stop; continues a file
-    python -m hush.explorer.prepare --pack a.jsonl b.jsonl          writes precomputed.json from finished lines
+    python -m hush.explorer.prepare --lines a.jsonl --new           only the stops that precomputed.json does not have
+    python -m hush.explorer.prepare --pack a.jsonl b.jsonl          writes precomputed.json from finished lines; a stop
+                                                                    without a line keeps its present entry
 
 A calibration over all families takes from a third of a second to several seconds, and a slider must answer at once.
 """
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import hush
-from hush.explorer.precomputed import catalogue, rebuilt
+from hush.explorer.precomputed import catalogue, kept, rebuilt
 from hush.explorer.state import COUNTS, STOPS, names
 from hush.noise.catalogue import family, from_plain_values, plain_values
 from hush.noise.contract import Law
@@ -58,9 +60,10 @@ def _rows(paths: Iterable[Path]) -> dict[tuple[float, float, int], dict[str, Any
     return {(row["epsilon"], row["delta"], row["count"]): row for row in map(json.loads, lines)}
 
 
-def _make(lines: Path, part: int, parts: int) -> None:
+def _make(lines: Path, part: int, parts: int, *, new: bool) -> None:
     done = _rows([lines])
-    mine = [stop for stop in _order()[part - 1 :: parts] if stop not in done]
+    wanted = [stop for stop in _order() if not (new and kept(*stop))]
+    mine = [stop for stop in wanted[part - 1 :: parts] if stop not in done]
     for number, stop in enumerate(mine, 1):
         with lines.open("a") as file:
             file.write(json.dumps(calibrated(*stop)) + "\n")
@@ -93,24 +96,27 @@ def stored(noise: Law, name: str, epsilon: float, delta: float, count: int) -> l
     return [getattr(noise, key) for key in kind.parameters]
 
 
+def _entry(row: dict[str, Any], stop: tuple[float, float, int]) -> list[Any]:
+    """One finished line: ranked noises, absent families with their reasons in words, and the limit."""
+    place = names().index
+    ranked = [(name, from_plain_values(found)) for name, found in row["ranking"] if not isinstance(found, str)]
+    absent = [[place(name), reason] for name, reason in row["ranking"] if isinstance(reason, str)]
+    return [[[place(name), *stored(noise, name, *stop)] for name, noise in ranked], absent, row["limit"]]
+
+
 def packed(rows: dict[tuple[float, float, int], dict[str, Any]]) -> dict[str, Any]:
     """The document: for each stop, ranked noises, absent families and the limit."""
     reasons: list[str] = []
-    stops: list[Any] = []
     wanted = [(e, d, c) for e in STOPS["epsilon"] for d in STOPS["delta"] for c in COUNTS]
-    if missing := [stop for stop in wanted if stop not in rows]:
+    if missing := [stop for stop in wanted if stop not in rows and not kept(*stop)]:
         raise hush.InvalidParameter(
             f"{len(missing)} stops are missing, such as {missing[0]}; make them with --lines first."
         )
-    for stop in wanted:
-        ranked, absent = [], []
-        for name, found in rows[stop]["ranking"]:
-            if isinstance(found, str):
-                reasons += [found] if found not in reasons else []
-                absent.append([names().index(name), reasons.index(found)])
-            else:
-                ranked.append([names().index(name), *stored(from_plain_values(found), name, *stop)])
-        stops.append([ranked, absent, rows[stop]["limit"]])
+    entries = [_entry(rows[stop], stop) if stop in rows else kept(*stop) for stop in wanted]
+    stops: list[Any] = []
+    for ranked, absent, limit in entries:
+        reasons += [reason for _, reason in absent if reason not in reasons]
+        stops.append([ranked, [[number, reasons.index(reason)] for number, reason in absent], limit])
     axes = {"epsilon": STOPS["epsilon"], "delta": STOPS["delta"], "count": COUNTS}
     return {"catalogue": catalogue(), **axes, "reasons": reasons, "stops": stops}
 
@@ -120,13 +126,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=Path, help="file of finished stops; a second run continues it")
     parser.add_argument("--part", default="1/1", help="the share of the stops to make, for several processes")
+    parser.add_argument("--new", action="store_true", help="skip the stops that precomputed.json already has")
     parser.add_argument("--pack", type=Path, nargs="+", help="files of finished stops to pack into precomputed.json")
     options = parser.parse_args(arguments)
     if not (options.lines or options.pack):
         parser.error("nothing to do; write --lines stops.jsonl, and then --pack stops.jsonl")
     if options.lines:
         part, parts = (int(number) for number in options.part.split("/"))
-        _make(options.lines, part, parts)
+        _make(options.lines, part, parts, new=options.new)
     if options.pack:
         text = json.dumps(packed(_rows(options.pack)), separators=(",", ":"))
         Path(__file__).with_name("precomputed.json").write_text(text.replace("[[[", "\n[[[") + "\n")

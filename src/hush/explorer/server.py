@@ -1,6 +1,6 @@
 """The server of the explorer: one page and its answers, by default for this machine only.
 
-It answers GET only, reads five files by name and no others, stores nothing, and rejects a Host header that is not one
+It answers GET only, reads its own files by name and no others, stores nothing, and rejects a Host header that is not one
 of its addresses. Therefore a foreign web page whose name points to this machine (DNS rebinding) gets no answer.
 """
 
@@ -19,9 +19,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hush.errors import HushError, InvalidParameter, whole
-from hush.explorer.example import drawn
+from hush.explorer.example import OWN, drawn
+from hush.explorer.published import marks
 from hush.explorer.sentences import about
-from hush.explorer.state import NUMBERS, START, STOPS, State, joint_names, names
+from hush.explorer.state import MONTHLY, NUMBERS, START, STOPS, State, joint_names, names
 from hush.explorer.view import answer, distance
 from hush.explorer.wording import chance, power
 
@@ -32,6 +33,7 @@ _FILES = {
     "/style.css": "text/css; charset=utf-8",
     "/app.js": "text/javascript; charset=utf-8",
     "/chart.js": "text/javascript; charset=utf-8",
+    "/own.js": "text/javascript; charset=utf-8",
     "/icon.svg": "image/svg+xml",
 }
 _HEADERS = {
@@ -52,16 +54,23 @@ def _file(name: str) -> str:
     return files("hush.explorer").joinpath(name).read_text(encoding="utf-8")
 
 
+def _label(slider: str, stop: float) -> str:
+    """The text of a stop."""
+    return power(stop) + ", monthly for a year" * (slider == "releases" and stop == MONTHLY)
+
+
 def page() -> str:
     """The page, which contains the stops of the sliders."""
     sliders = STOPS | {"numbers": NUMBERS}
     facts = {
         "stops": {name: list(stops) for name, stops in sliders.items()},
-        "labels": {name: [power(stop) for stop in stops] for name, stops in sliders.items()},
+        "labels": {name: [_label(name, stop) for stop in stops] for name, stops in sliders.items()},
         "spoken": {"delta": [chance(stop) for stop in STOPS["delta"]]},
         "start": START.query,
         "families": [*names(), *joint_names()],
         "about": about(),
+        "published": marks(),
+        "own": OWN,
     }
     return _file("page.html").replace("{{facts}}", html.escape(json.dumps(facts)))
 

@@ -11,15 +11,17 @@ from hush.errors import InvalidParameter, one_of, reject
 from hush.noise.catalogue import ranked, ranked_joint
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["COUNTS", "DIRECTIONS", "NUMBERS", "START", "STOPS", "State", "joint_names", "names"]
+__all__ = ["COUNTS", "DIRECTIONS", "MONTHLY", "NUMBERS", "START", "STOPS", "State", "joint_names", "names"]
 
+#: Releases of a year, one each month.
+MONTHLY = 12
 #: The stops of every slider. Noises are precomputed for budgets and counts; they are scaled to the sensitivity.
 STOPS: dict[str, tuple[float, ...]] = {
     "epsilon": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0),
     "delta": (0.0, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3),
     "sensitivity": (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0),
     "groups": (1, 2, 4, 8, 16),
-    "releases": (1, 2, 4, 8, 16),
+    "releases": (1, 2, 4, 8, MONTHLY, 16),
 }
 #: The possible numbers of one-dimensional releases: groups times releases.
 COUNTS = tuple(sorted({int(groups * releases) for groups in STOPS["groups"] for releases in STOPS["releases"]}))
