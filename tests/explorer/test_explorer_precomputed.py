@@ -122,14 +122,14 @@ def assert_as_calibrated(entry: object, stop: tuple[float, float, int]) -> None:
     assert row["limit"] == (kept_limit if kept_limit is None else pytest.approx(kept_limit, rel=1e-9))
 
 
-@pytest.mark.parametrize("stop", [(1.0, 1e-6, 1), (4.0, 1e-3, 1), (0.5, 0.0, 16)])
+@pytest.mark.parametrize("stop", [(1.0, 1e-6, 1), (4.0, 1e-3, 1), (0.5, 0.0, 16), (1.0, 1e-6, 12)])
 def test_calibrating_again_gives_the_file(stop):
     assert_as_calibrated(precomputed._entry(*stop), stop)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    "stop", [(0.1, 1e-10, 1), (1.0, 1e-6, 2), (2.0, 1e-5, 16), (0.3, 1e-3, 64), (8.0, 1e-8, 256), (0.1, 1e-6, 8)]
+    "stop", [(0.1, 1e-10, 1), (1.0, 1e-6, 2), (2.0, 1e-5, 16), (0.3, 1e-3, 64), (8.0, 1e-8, 256), (0.1, 1e-6, 8), (0.3, 1e-5, 192)]
 )
 def test_calibrating_again_gives_the_file_for_many_releases_too(stop):
     assert_as_calibrated(precomputed._entry(*stop), stop)
@@ -147,5 +147,20 @@ def test_the_maker_goes_on_where_it_ended_and_packs_only_a_whole_table(tmp_path,
     rows = [json.loads(line) for line in lines.read_text().splitlines()]
     assert [(row["epsilon"], row["count"]) for row in rows] == [(8.0, 1), (6.0, 1)]
     assert rows[0]["ranking"][0][0] == "staircase"
+    monkeypatch.setattr(prepare, "kept", lambda *stop: [])
     with pytest.raises(HushError, match="stops are missing"):
         prepare.main(["--pack", str(lines)])
+
+
+def test_stops_without_a_line_keep_their_entries(tmp_path, monkeypatch):
+    """A new stop of a slider needs lines for itself only; a line replaces the entry of its stop."""
+    assert json.loads(json.dumps(prepare.packed({}))) == precomputed._document()
+    stop = (8.0, 0.0, 1)
+    row = prepare.calibrated(*stop) | {"limit": [1.0, 2.0]}
+    places = [i for i, entry in enumerate(prepare.packed({stop: row})["stops"]) if entry[2] == [1.0, 2.0]]
+    assert places == [12 * len(STOPS["delta"]) * len(COUNTS)]
+    lines = tmp_path / "stops.jsonl"
+    prepare.main(["--lines", str(lines), "--new"])  # the file has every stop
+    assert not lines.exists()
+    monkeypatch.setattr(precomputed, "catalogue", lambda: [["gone", ["scale"]]])
+    assert precomputed.kept(*stop) == []
