@@ -10,12 +10,15 @@ __all__ = ["complaints", "page_text"]
 #: The longest sentence, and the longest sentence on average, in words.
 LONGEST, AVERAGE = 28, 17
 #: Words for specialists, and words of offices and of other times.
-HARD = (
-    "adversary aforementioned asymptotic convex distribution-free divergence e.g. herein hereby heretofore i.e. i.i.d. "
-    "iid infimum inter l0 l1 l2 leverage linf lipschitz marginalise monotone norm notwithstanding orthogonal "
-    "parametrise post-processing quantile rényi semantics stochastic supremum thereof thus utilise utilize viz whence "
-    "whereby wherein whoever zcdp"
-).split()
+HARD = frozenset(
+    re.findall(
+        r"\S+",
+        "adversary aforementioned asymptotic convex distribution-free divergence e.g. herein hereby heretofore i.e. "
+        "i.i.d. iid infimum inter l0 l1 l2 leverage linf lipschitz marginalise "
+        "monotone norm notwithstanding orthogonal parametrise post-processing quantile rényi semantics stochastic "
+        "supremum thereof thus utilise utilize viz whence whereby wherein whoever zcdp ",
+    )
+)
 _BLOCKS = {"p", "li", "td", "th", "h1", "h2", "h3", "summary", "label", "legend", "caption", "span", "div", "button"}
 
 
@@ -55,7 +58,7 @@ def complaints(text: str) -> list[str]:
     whole = [count for count in counts if count > 3]  # headings and labels are no sentences
     if whole and sum(whole) / len(whole) > AVERAGE:
         wrong.append(f"{sum(whole) / len(whole):.1f} words in a sentence on average")
-    words = {word for word in re.findall(r"[\w.-]+", text.lower())}
+    words = set(re.findall(r"[\w.-]+", text.lower()))
     wrong += [f"a hard word: {word}" for word in sorted(words | {word.rstrip(".") for word in words}) if word in HARD]
     return wrong + [f"a formula: {part}" for part in re.findall(r"\\\(|\$[^$]+\$|<=|>=|\bexp\(", text)]
 

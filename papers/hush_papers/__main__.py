@@ -66,7 +66,9 @@ def parser() -> argparse.ArgumentParser:
         "--data", default=os.environ.get("HUSH_DATA"), help="folder of the data sets (default: HUSH_DATA)"
     )
     whole.add_argument("--out", type=Path, default=Path("report"), help="folder to write into (default: report)")
-    whole.add_argument("--quick", action="store_true", help="coarser figures and fewer trials, under two minutes")
+    whole.add_argument(
+        "--quick", action="store_true", help="coarser figures without PNG files, fewer trials; under a minute"
+    )
     whole.add_argument("--json", action="store_true", help="print the paths of the written files as JSON")
     return whole
 

@@ -45,12 +45,13 @@ _FEW_POINTS = 20
 _FEW_CELLS = 9
 
 
-def picture(figure: Picture, folder: Path) -> str:
-    """Write <key>.png and <key>.csv into the folder; return the SVG, without a title because the page has it."""
+def picture(figure: Picture, folder: Path, *, png: bool = True) -> str:
+    """Write <key>.csv, and <key>.png if it is wanted, into the folder; return the SVG, without a title because the
+    page has it.
+    """
     canvas = Canvas(figsize=(7.2, 4.6), dpi=120)
     # fixed margins: an automatic layout would double the time
-    canvas.subplots_adjust(left=0.125, right=0.97, bottom=0.12, top=0.92)
-    surface = FigureCanvasAgg(canvas)
+    canvas.subplots_adjust(left=0.125, right=0.97, bottom=0.12, top=0.975)
     axes = canvas.subplots()
     if isinstance(figure, HeatMap):
         _cells(canvas, axes, figure)
@@ -60,16 +61,24 @@ def picture(figure: Picture, folder: Path) -> str:
         _lines(axes, figure)
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
-    title = canvas.text(0.5, 0.955, figure.title, ha="center", fontsize=11 if len(figure.title) <= 75 else 9.5)
-    surface.draw()  # savefig would draw the figure twice
-    imsave(folder / f"{figure.key}.png", surface.buffer_rgba(), format="png", dpi=120, pil_kwargs={"compress_level": 2})
     (folder / f"{figure.key}.csv").write_text(values(figure), encoding="utf-8")
-    title.remove()
-    canvas.subplots_adjust(top=0.975)
+    if png:
+        _write_png(canvas, figure, folder)
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": figure.key}):  # equal figures give equal files
         FigureCanvasSVG(canvas).print_svg(text, metadata={"Date": None, "Creator": None})
     return text.getvalue()
+
+
+def _write_png(canvas: Canvas, figure: Picture, folder: Path) -> None:
+    """The picture with its title, because it may be used alone."""
+    surface = FigureCanvasAgg(canvas)
+    canvas.subplots_adjust(top=0.92)
+    title = canvas.text(0.5, 0.955, figure.title, ha="center", fontsize=11 if len(figure.title) <= 75 else 9.5)
+    surface.draw()  # savefig would draw the figure twice
+    imsave(folder / f"{figure.key}.png", surface.buffer_rgba(), format="png", dpi=120, pil_kwargs={"compress_level": 2})
+    title.remove()
+    canvas.subplots_adjust(top=0.975)
 
 
 def _lines(axes: Any, figure: Figure) -> None:

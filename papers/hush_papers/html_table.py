@@ -10,7 +10,7 @@ from typing import Any
 from hush_papers.item import Comparison, Grid, Item
 from hush_papers.reference import Reference, reference
 
-__all__ = ["comparison_table", "function_table", "grid_table", "verdict_text"]
+__all__ = ["comparison_table", "finding_table", "function_table", "grid_table", "verdict_text", "verdict_words"]
 
 #: heads of the table of comparisons, each with the class that aligns it with its column
 _HEADS = (
@@ -27,6 +27,31 @@ _HEADS = (
 def verdict_text(verdict: str) -> str:
     """The verdict in bold, in its colour."""
     return f'<strong class="{verdict.split()[0]}">{verdict}</strong>'
+
+
+def verdict_words(verdicts: Iterable[str]) -> str:
+    """The first word of each verdict, once: the names that the filter and the style sheet use."""
+    return " ".join(dict.fromkeys(verdict.split()[0] for verdict in verdicts))
+
+
+def finding_table(rows: Iterable[tuple[Item, str, str]]) -> str:
+    """One row for each item that is not confirmed: its link, its tally, and the first comparison of its worst
+    verdict.
+    """
+    heads = [("item", ""), ("verdicts", ""), ("quantity", ""), ("published", "said"), ("ours", "number"), ("why", "")]
+    return _table(
+        "Findings", "One comparison of each item that is not confirmed", heads, (_finding(*row) for row in rows)
+    )
+
+
+def _finding(item: Item, link: str, tally: str) -> str:
+    c = next(c for c in item.comparisons if c.verdict == item.verdict)
+    words = verdict_words(c.verdict for c in item.comparisons)
+    return (
+        f'<tr data-verdicts="{words}"><th scope="row">{link}</th><td>{tally}</td><td class="what">{html.escape(c.what)}'
+        f'</td><td class="said">{html.escape(c.published)}</td><td class="number">{_number(c.ours)}</td>'
+        f'<td class="why">{html.escape(c.why)}</td></tr>'
+    )
 
 
 def comparison_table(item: Item) -> str:
@@ -66,10 +91,11 @@ def _class(kind: str) -> str:
 
 
 def _comparison(c: Comparison) -> str:
-    numbers = "".join(f'<td class="number">{_number(value)}</td>' for value in (c.ours, c.difference))
+    numbers = f'<td class="number">{_number(c.ours)}</td><td class="number">{_number(c.difference, digits=2)}</td>'
     why = f'<td class="why">{html.escape(c.why)}</td>' if c.why else "<td></td>"
     return (
-        f'<tr><th scope="row">{html.escape(c.what)}</th><td class="said">{html.escape(c.published)}</td>{numbers}'
+        f'<tr data-verdicts="{verdict_words([c.verdict])}"><th scope="row">{html.escape(c.what)}</th>'
+        f'<td class="said">{html.escape(c.published)}</td>{numbers}'
         f"<td>{verdict_text(c.verdict)}</td>{why}"
         f'<td><a href="#{reference(c.function).anchor}"><code>{_breakable(c.function)}</code></a></td></tr>'
     )
@@ -84,10 +110,10 @@ def _cell(value: Any) -> str:
     return _number(value) if isinstance(value, int | float) else html.escape(str(value))
 
 
-def _number(value: float) -> str:
+def _number(value: float, *, digits: int = 6) -> str:
     if isinstance(value, float) and math.isnan(value):
         return ""
-    return f"{value:.6g}"
+    return f"{value:.{digits}g}"
 
 
 def _function(found: Reference) -> str:

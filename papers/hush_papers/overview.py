@@ -1,4 +1,4 @@
-"""The top of the report: what kind of run it is, verdicts by paper, the findings, and the list of contents."""
+"""The top of the report: what kind of run it is, the findings, verdicts by paper, the filter and the contents."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import html
 from collections.abc import Iterable, Sequence
 
 import hush
-from hush_papers.html_table import grid_table, verdict_text
+from hush_papers.html_table import finding_table, grid_table, verdict_text, verdict_words
 from hush_papers.item import CONFIRMED, VERDICTS, Context, Grid, Item, Paper
 
-__all__ = ["Made", "counts", "overview", "shares"]
+__all__ = ["Made", "counts", "marked", "overview", "shares"]
 
 #: papers with their items
 Made = Sequence[tuple[Paper, list[Item]]]
@@ -41,7 +41,7 @@ def shares(item: Item) -> str:
 
 def overview(made: Made, context: Context) -> str:
     """Everything above the first paper."""
-    return f"<p>{_run(context)}</p><p>{_READING}</p>{_verdicts(made)}{_findings(made)}{_contents(made)}"
+    return f"<p>{_run(context)}</p>{_filter(made)}{_findings(made)}<p>{_READING}</p>{_verdicts(made)}{_contents(made)}"
 
 
 def _run(context: Context) -> str:
@@ -59,15 +59,36 @@ def _verdicts(made: Made) -> str:
 
 
 def _findings(made: Made) -> str:
-    """The items that are not confirmed, with the numbers of comparisons of each verdict."""
-    found = [(paper, item) for paper, items in made for item in items if item.verdict not in ("", CONFIRMED)]
+    """The items that are not confirmed, each with the first comparison of its worst verdict."""
+    compared = [(paper, item) for paper, items in made for item in items if item.verdict]
+    found = [(paper, item) for paper, item in compared if item.verdict != CONFIRMED]
     if not found:
         return ""
-    entries = "".join(f"<li>{html.escape(paper.key)}, {_link(item)}: {_tally(item)}</li>" for paper, item in found)
-    return (
-        '<section aria-labelledby="findings"><h2 id="findings">Findings</h2>'
-        f'<p>Items with at least one comparison that is not confirmed.</p><ul class="items">{entries}</ul></section>'
+    one = len(found) == 1
+    intro = (
+        f"{len(found)} of {len(compared)} items with comparisons {'has' if one else 'have'} at least one that is not "
+        "confirmed. The table shows one such comparison of each; the item has all of them."
     )
+    rows = [(item, f"{html.escape(paper.key)}, {_link(item)}", _tally(item)) for paper, item in found]
+    return (
+        f'<section aria-labelledby="findings"><h2 id="findings">Findings</h2><p>{intro}</p>{finding_table(rows)}'
+        "</section>"
+    )
+
+
+def _filter(made: Made) -> str:
+    """A choice of verdicts that works without scripts: the style sheet hides what does not have the chosen verdict."""
+    items = [item for _, each in made for item in each]
+    choices = [("all", "everything", len(items))]
+    for verdict in VERDICTS:
+        number = sum(any(c.verdict == verdict for c in item.comparisons) for item in items)
+        choices.append((verdict_words([verdict]), verdict, number))
+    labels = "".join(
+        f'<label><input type="radio" name="verdict" id="show-{word}"{" checked" * (word == "all")}> {text} ({number}'
+        f"{' items' * (word == 'all')})</label>"
+        for word, text, number in choices
+    )
+    return f'<form class="filter"><fieldset><legend>Show</legend>{labels}</fieldset></form>'
 
 
 def _tally(item: Item) -> str:
@@ -82,10 +103,15 @@ def _contents(made: Made) -> str:
     """Every item, by paper, with its verdict."""
     parts = []
     for paper, items in made:
-        entries = "".join(f"<li>{_link(item)}{_short(item)}</li>" for item in items)
+        entries = "".join(f"<li{marked(item)}>{_link(item)}{_short(item)}</li>" for item in items)
         parts.append(f'<p><a href="#{paper.key}">{html.escape(paper.title)}</a></p><ul class="items">{entries}</ul>')
     parts.append('<p><a href="#functions">Functions used</a></p>')
     return f'<nav aria-labelledby="contents"><h2 id="contents">Contents</h2>{"".join(parts)}</nav>'
+
+
+def marked(item: Item) -> str:
+    """The attribute that the filter reads: the verdicts that occur among the comparisons of an item."""
+    return f' data-verdicts="{verdict_words(c.verdict for c in item.comparisons) or "none"}"'
 
 
 def _short(item: Item) -> str:

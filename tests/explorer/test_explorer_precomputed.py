@@ -129,7 +129,16 @@ def test_calibrating_again_gives_the_file(stop):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    "stop", [(0.1, 1e-10, 1), (1.0, 1e-6, 2), (2.0, 1e-5, 16), (0.3, 1e-3, 64), (8.0, 1e-8, 256), (0.1, 1e-6, 8), (0.3, 1e-5, 192)]
+    "stop",
+    [
+        (0.1, 1e-10, 1),
+        (1.0, 1e-6, 2),
+        (2.0, 1e-5, 16),
+        (0.3, 1e-3, 64),
+        (8.0, 1e-8, 256),
+        (0.1, 1e-6, 8),
+        (0.3, 1e-5, 192),
+    ],
 )
 def test_calibrating_again_gives_the_file_for_many_releases_too(stop):
     assert_as_calibrated(precomputed._entry(*stop), stop)

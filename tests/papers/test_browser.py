@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from browser import visit
+from hush_papers.item import VERDICTS
 
 _PAGE = """() => {
   const all = (what) => [...document.querySelectorAll(what)];
@@ -61,6 +62,37 @@ def test_the_report_opens_offline_and_is_accessible(built):
     levels = seen["headings"]
     assert levels[0] == 1 and levels.count(1) == 1 and all(b <= a + 1 for a, b in pairwise(levels))
     assert min(light.values()) >= 4.5, light
+
+
+_SEEN = """() => {
+  const seen = (what) => [...document.querySelectorAll(what)].filter((e) => e.checkVisibility());
+  return [seen("article").map((e) => e.querySelector("h3").id), seen("nav li").length,
+          [...new Set(seen("article tr[data-verdicts]").map((e) => e.dataset.verdicts))].sort()];
+}"""
+
+
+def test_the_filter_by_verdict_and_the_heads_of_columns(built):
+    """Items, the list and rows of comparisons follow the choice, without scripts; heads stand over their columns."""
+    every = [item for items in built.items.values() for item in items.values()]
+    with visit(built.path.as_uri()) as made:
+        for word, verdict in (("all", None), *((verdict.split()[0], verdict) for verdict in VERDICTS)):
+            made.page.check(f"#show-{word}")
+            articles, listed, rows = made.page.evaluate(_SEEN)
+            wanted = [i.key for i in every if verdict is None or verdict in {c.verdict for c in i.comparisons}]
+            assert articles == wanted and listed == len(wanted)
+            assert rows == (["confirmed", "corrected", "not"] if verdict is None else [word])
+        made.page.focus("#show-not")
+        made.page.keyboard.press("ArrowUp")
+        assert made.page.is_checked("#show-corrected")
+        made.page.check("#show-all")
+        made.page.evaluate("() => document.querySelectorAll('article')[30].scrollIntoView()")
+        assert made.page.locator(".filter").bounding_box()["y"] >= 0  # it stays in view
+        apart = made.page.evaluate(
+            """() => [...document.querySelectorAll("table")].flatMap((t) => [...t.rows].slice(1, 3).flatMap((row) =>
+              [...row.cells].filter((cell, i) => getComputedStyle(cell).textAlign.replace("start", "left") !==
+                getComputedStyle(t.rows[0].cells[i]).textAlign.replace("start", "left")))).length"""
+        )
+        assert apart == 0 and made.messages == []
 
 
 def test_a_phone_in_the_dark(built):

@@ -1,6 +1,6 @@
 """The server of the explorer: one page and its answers, by default for this machine only.
 
-It answers GET only, reads its own files by name and no others, stores nothing, and rejects a Host header that is not one
+It answers GET only, reads six files by name and no others, stores nothing, and rejects a Host header that is not one
 of its addresses. Therefore a foreign web page whose name points to this machine (DNS rebinding) gets no answer.
 """
 

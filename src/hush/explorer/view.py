@@ -119,7 +119,9 @@ def _limit_sentence(state: State, chosen: AnalysedNoise, known: hush.Bracket | N
     if state.numbers > 1:
         proof = f"No noise for these {state.numbers} numbers can have a variance per number below {down(low)}"
         place = "reaches it" if above == "same" else f"has {figure(chosen.variance / low)} times as much"
-        return f"{proof}. This is a proved lower bound; the true limit may be larger. The noise {chosen.family} {place}."
+        return (
+            f"{proof}. This is a proved lower bound; the true limit may be larger. The noise {chosen.family} {place}."
+        )
     reached = "within 0.05 % of this limit" if above == "same" else f"{above.lstrip('+')} above this limit"
     least = f"Under this guarantee, no noise that is added to one number can have a variance below {down(low)}"
     return f"{least}; {chosen.family} noise is {reached}."
