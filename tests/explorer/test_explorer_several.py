@@ -116,7 +116,7 @@ def test_the_bound_and_the_reason_are_the_plan_s(state):
     assert plan.limit is not None
     lower = hush.calibrate(state.epsilon, state.delta, state.bound).limit.lower
     assert plan.limit.lower == pytest.approx(lower, rel=1e-9)
-    words = told["limit"].split(" below ")[1].split(":")[0]
+    words = told["limit"].split(" below ")[1].split(". ")[0]
     assert 0.99 * lower <= float(words.replace(",", "")) <= lower
     assert f"{best(state).family} has " in told["limit"]
     assert set(told["to_limit"]) == {row["family"] for row in document["ranking"] if "texts" in row}
