@@ -14,7 +14,10 @@ from hush.learn.scikit_learn import ParameterGrid
 __all__ = ["candidates_of", "searched_names"]
 
 #: Parameters that a grid must not contain: the budget, and everything that must be equal in all runs.
-_FIXED = ("epsilon", "delta", "ledger", "bounds", "target_bounds", "classes", "warm_start", "verbose", "entropy")
+_FIXED = (
+    *("epsilon", "delta", "ledger", "bounds", "target_bounds", "classes", "warm_start", "verbose", "entropy"),
+    "interval_share",
+)
 _GRID = "write {'alpha': [0.1, 1.0]}"
 
 
@@ -53,6 +56,11 @@ def _check_estimator(model: Any) -> None:
     if model.entropy is not None:
         raise Unsupported(
             "all runs use the entropy of the search: give entropy= to PrivateSearchCV, and not to the estimator."
+        )
+    if model.interval_share:
+        raise Unsupported(
+            "the best of several runs has no valid intervals, because its noise was chosen; "
+            "write interval_share=0 on the estimator of a search, and fit the best setting to other rows."
         )
     if model.scaling == "paper":
         raise Unsupported(

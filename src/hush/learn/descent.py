@@ -52,6 +52,8 @@ class Trace:
     start: Array
     weights: list[Array] = field(default_factory=list)
     gradients: list[Array] = field(default_factory=list)
+    #: released second moments of the scaled rows, if there are any
+    second_moments: Array | None = None
 
     @property
     def changes(self) -> Array:

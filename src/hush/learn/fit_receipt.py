@@ -14,6 +14,7 @@ import numpy as np
 from hush.errors import HushError
 from hush.learn.budget import Part, saved_over_zcdp
 from hush.learn.choices import Choice
+from hush.learn.coefficient_interval import in_receipt
 from hush.learn.objective import SQUARED
 from hush.learn.rows import grain
 from hush.learn.scaling import UNKNOWN
@@ -115,6 +116,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "rows_per_unit": request.relation.rows,
         "row_count": _row_count(plan),
         "max_weight": request.max_weight,
+        "intervals": in_receipt(fit.intervals, request.interval_share),
     }
     whole = promise.holds and not started_from  # otherwise the guarantee covers more than these charges
     others = [made.mechanism.charge for made in (plan.labels, plan.counted) if made is not None]

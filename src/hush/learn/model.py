@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, reject, whole
 from hush.learn.block_rows import HELD_SOLVERS, MemoryRows
 from hush.learn.caution import NoRandomState, about_bounds, about_callers
+from hush.learn.coefficient_interval import IntervalMethods
 from hush.learn.defaults import MOST_DRAWS
 from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt
 from hush.learn.from_table import fit_table, is_table
@@ -40,14 +41,14 @@ Array = NDArray[np.float64]
 #: Parameters that are copied into a request without change.
 _SETTINGS = (
     *("epsilon", "delta", "fit_intercept", "penalise", "solver", "family", "accounting"),
-    *("scaling", "scaling_share", "winsorise", "passes", "step", "clip"),
+    *("scaling", "scaling_share", "winsorise", "passes", "step", "clip", "interval_share"),
 )
 #: The arguments of `fit` that are for tables only.
 _OF_TABLES = ("features", "rows_per_unit", "n_rows")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearModel(NoRandomState, BaseEstimator, ABC):
+class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
     """A generalised linear model with a private fit. Every estimator has these parameters, all keyword-only:
 
     epsilon, delta: the budget of one fit. epsilon = inf gives the same model without noise and without privacy.
@@ -80,6 +81,8 @@ class LinearModel(NoRandomState, BaseEstimator, ABC):
         that the coefficients depend on.
     max_weight: the public upper limit of a row's weight, if `fit` is given weights. Weights outside [0, max_weight] are
         moved to the nearest end.
+    interval_share: the share of the budget for intervals and standard errors of the coefficients, such as 0.3; see
+        `coef_interval`. 0 makes none.
     verbose: 0, 1 for a progress bar, 2 for a line per pass.
     entropy: a secure source of random bits; None is the operating system.
 
@@ -117,6 +120,7 @@ class LinearModel(NoRandomState, BaseEstimator, ABC):
     entropy: Entropy | None = None
     refine_bounds: bool = False
     n_features_to_keep: Any = "auto"
+    interval_share: float = 0.0
 
     def __sklearn_clone__(self) -> Self:
         made: Self = sharing_clone(self)
@@ -266,6 +270,7 @@ class LinearModel(NoRandomState, BaseEstimator, ABC):
         self.centre_, self.spread_ = fit.scaling.centre.copy(), fit.scaling.spread.copy()
         self.kept_features_ = np.arange(width) if fit.kept is None else fit.kept
         self.guarantee_ = promise
+        self._intervals = fit.intervals
         self.noise_ = fit.plan.parts[-1].mechanism.noise if fit.plan.parts else None
         self.receipt_ = receipt(fit, type(self).__name__, entry, promise, started_from)
         self.trace_ = convergence(fit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
 from hush.learn.defaults import MATRIX_SHARE, Setting, fitting_solver, relative_noise, setting
 from hush.learn.descent import updates_wish
 from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
+from hush.learn.inference_plan import Inference, inference_plan, inference_wishes, must_have_share, must_keep_all
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import Objective
@@ -61,6 +62,8 @@ class Request:
     find_bounds: tuple[bool, bool] = (False, False)
     #: the number of columns to keep, "auto" or "all"
     keep: Any = "all"
+    #: the share of the budget for intervals of the coefficients
+    interval_share: float = 0.0
 
     @property
     def private(self) -> bool:
@@ -81,6 +84,8 @@ class Plan:
     counted: RowCount | None = None
     #: the private choices before the fit
     first: FirstSteps = NO_STEPS
+    #: the limits of rows in the sums for intervals of the coefficients
+    inference: Inference | None = None
 
     @property
     def budget(self) -> Budget:
@@ -112,7 +117,9 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
         labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
         epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
     first = first_steps(request, rows, epsilon, delta)
-    columns, left = first.width + request.fit_intercept, (1.0 - share) * (1.0 - first.share)
+    inference = _inference(request, rows, first, epsilon, delta)
+    rest = 1.0 - (0.0 if inference is None else inference.share)
+    columns, left = first.width + request.fit_intercept, (1.0 - share) * (1.0 - first.share) * rest
     solver = fitting_solver(request.solver, request.objective, request.family, delta, descent=_descent(request))
     # a neighbour with the effect of k replaced rows among N has that of one row among N / k
     among, vectors = rows / relation.moves, solver in ("auto", "whitened")
@@ -128,7 +135,7 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
         clip=request.clip,
     )
     if not request.private:
-        return Plan(request, rows, chosen, counted=counted, first=first)
+        return Plan(request, rows, chosen, counted=counted, first=first, inference=inference)
     scaled = first.width + (request.target_span is not None)
     wishes: list[Wish] = [moments_wish(scaled, share, relation)] if share else []
     if chosen.solver == "statistics":
@@ -137,9 +144,12 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
         wishes += _whitened_wishes(request, rows, columns, chosen, 1.0 - share)
     else:
         wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share, relation))
+    wishes = [replace(wish, share=rest * wish.share) for wish in wishes]
+    # before the others: the last part is that of the fit itself
+    wishes = [*inference_wishes(inference, request.objective, rows, relation), *wishes]
     family, accounting = request.family, request.accounting
     parts = allot(epsilon, delta, tuple(wishes), family=family, accounting=accounting, others=first.charges)
-    return Plan(request, rows, chosen, parts, labels, counted, first)
+    return Plan(request, rows, chosen, parts, labels, counted, first, inference)
 
 
 def _whitened_wishes(request: Request, rows: int, columns: int, chosen: Setting, share: float) -> list[Wish]:
@@ -162,6 +172,22 @@ def _scaling_share(request: Request) -> float:
     if request.scaling != "private":
         return 0.0
     return within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25")
+
+
+def _inference(request: Request, rows: int, first: FirstSteps, epsilon: float, delta: float) -> Inference | None:
+    """The limits for intervals, after the request for them was checked."""
+    made = inference_plan(
+        request.objective,
+        must_have_share(request.interval_share),
+        first.width,
+        rows,
+        constant=request.fit_intercept,
+        standard=request.scaling != "public",
+        budget=(epsilon, delta),
+        relation=request.relation,
+    )
+    must_keep_all(made, chosen=first.screen is not None)
+    return made
 
 
 def _descent(request: Request) -> bool:

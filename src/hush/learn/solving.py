@@ -132,6 +132,7 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
         variance = error**2 * response(setting, request.objective)
         last = shrunk(last, shape.hessian, variance, request.objective, constant=constant)
     trace.weights[-1] = without_small(last, variance / np.diag(shape.hessian), problem.penalty)
+    trace.second_moments = shape.hessian
     return trace
 
 
@@ -175,6 +176,7 @@ def _from_products(problem: Problem, paid: Paid) -> Trace:
         variance = found.error**2 * (1.0 + float(weights @ weights)) / size**2
         weights = without_small(weights, variance, penalty)
     trace = Trace(problem.start, [weights], [hessian @ weights - pull])
+    trace.second_moments = hessian + noise * np.eye(problem.width)
     if problem.after_pass is not None:
         problem.after_pass(1, trace)
     return trace

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported
+from hush.learn.coefficient_interval import CoefficientIntervals
 from hush.learn.descent import LARGEST, Trace
+from hush.learn.inference import coefficient_intervals
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.planning import Plan, Request, plan
@@ -45,6 +47,7 @@ class Fit:
     plan: Plan
     #: the places of the kept columns; None if all were kept
     kept: NDArray[np.int64] | None = None
+    intervals: CoefficientIntervals | None = None
 
 
 def train(
@@ -76,9 +79,11 @@ def _trained(
     own, of_target = scaling[:width], scaling[width:]
     penalty = _penalty(made.request, own, of_target)
     start = _scaled_weights(before, own, of_target, made.request)
-    trace = solve(Problem(made, source, own, of_target, penalty, start, after_pass), paid)
+    problem = Problem(made, source, own, of_target, penalty, start, after_pass)
+    trace = solve(problem, paid)
+    intervals = coefficient_intervals(problem, trace.weights[-1], trace.second_moments, paid)
     coefficients, intercept = _original_weights(trace.weights[-1], own, of_target, made.request.fit_intercept)
-    return Fit(coefficients, intercept, scaling, trace, made)
+    return Fit(coefficients, intercept, scaling, trace, made, intervals=intervals)
 
 
 def must_be_payable(request: Request, ledger: Ledger | None) -> None:
