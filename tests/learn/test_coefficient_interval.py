@@ -27,6 +27,7 @@ from hush.learn.whole_sums import WholeRows
 NUMBERS = np.random.default_rng(8)
 REPLACED, ADDED = Relation(), Relation("add-remove", 2)
 COUNT, WIDTH = 40, 3
+SHAPE = whitening(np.eye(WIDTH + 1) + 0.6, WIDTH + 1)
 
 
 # -- the sensitivity -----------------------------------------------------------------------------------------
@@ -57,12 +58,11 @@ def summed(X, y, objective, plan, wish, weights):
     own = Scaling(np.zeros(WIDTH), np.ones(WIDTH), np.full(WIDTH, -32.0), np.full(WIDTH, 32.0))
     squared = objective is SQUARED
     rows = WholeRows(Some(X, y), own, of_target if squared else empty, True, objective)
-    shape = whitening(np.eye(WIDTH + 1) + 0.6, WIDTH + 1)
     part, seen = SimpleNamespace(wish=wish, mechanism=None, deviation=1.0), Seen()
     if squared:
-        weighted_products(rows, shape, plan, COUNT, part, seen)
+        weighted_products(rows, SHAPE, plan, COUNT, part, seen)
     else:
-        score(rows, shape, plan, weights, COUNT, part, seen)
+        score(rows, SHAPE, plan, weights, COUNT, part, seen)
     return seen.sums
 
 
@@ -90,7 +90,10 @@ def test_sums_move_by_at_most_what_is_paid_for_and_nearly_that_much(objective, r
         labels = NUMBERS.choice([-50.0, 0.0, 50.0] if objective is SQUARED else [0.0, 0.5, 1.0], size=3)
         weights = NUMBERS.normal(size=WIDTH + 1) * NUMBERS.choice([0.0, 1.0, 1e3])
         if place == 0:  # the worst rows: as long as the limit, with slopes of 1 and -1, or opposite targets
-            rows, weights = np.array([[9.0, 0.5, 0.0], [9.0, 0.5, 0.0], [9.0, -0.5, 0.0]]), np.array([0.0, 1e3, 0, 0])
+            sizes = np.linspace(0.0, 9.0, 2000)[:, None] * [1.0, 0.0, 0.0, 0.0] + [0.0, 0.0, 0.0, 1.0]
+            lengths = np.linalg.norm(sizes @ SHAPE.numbers.T, axis=1)
+            size = sizes[np.searchsorted(lengths, 0.99 * plan.reach), 0]
+            rows, weights = np.array([[size, x, 0.0] for x in (0.05, 0.05, -0.05)]), np.array([0.0, 1e3, 0.0, 0.0])
             labels = np.array([50.0, 50.0, -50.0] if objective is SQUARED else [0.0, 0.0, 1.0])
         X, y = NUMBERS.normal(size=(COUNT - 2, WIDTH)), NUMBERS.choice([0.0, 1.0], size=COUNT - 2)
         kept = slice(0, 1) if relation is REPLACED else slice(0, 0)  # one row on both sides, or none
@@ -104,7 +107,7 @@ def test_sums_move_by_at_most_what_is_paid_for_and_nearly_that_much(objective, r
         l2, l1 = moved_by(*both)
         assert l2 <= wish.bound.l2_bound and l1 <= wish.pure.l1
         largest = max(largest, l2 / wish.bound.l2_bound)
-    assert largest > 0.85, "the bound is far from what was reached"
+    assert largest > 0.85, f"only {largest} of the bound was reached"
 
 
 def test_sums_are_whole_numbers_and_do_not_depend_on_the_order():
@@ -254,6 +257,8 @@ def test_fits_without_valid_intervals_say_what_to_do():
             model_of("squared", interval_share=wrong).fit(X, y)
     with pytest.raises(Unsupported, match="n_features_to_keep='all'"):
         model_of("squared", n_features_to_keep=1).fit(X, y)
+    with pytest.raises(Unsupported, match="two classes"):
+        model_of("logistic", classes=(0, 1, 2), solver="auto", passes=None).fit(X, np.arange(60) % 3)
     with pytest.raises(Unsupported, match="best of several runs"):
         PrivateSearchCV(model_of("squared"), {"alpha": [0.1, 1.0]}, epsilon=1.0, delta=1e-6).fit(X, y)
 

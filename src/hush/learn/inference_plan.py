@@ -25,10 +25,11 @@ __all__ = [
     "LAST",
     "Inference",
     "NoIntervals",
+    "beside_inference",
     "inference_plan",
     "inference_wishes",
+    "must_be_possible",
     "must_have_share",
-    "must_keep_all",
 ]
 
 #: The names of the released sums, in their order.
@@ -36,7 +37,10 @@ FIRST, LAST = "sums for a first step to intervals", "sums for intervals"
 _FIRST_SHARE = 0.3  # of the share of intervals: the first step of a logistic regression
 _LEAST_REACH, _LARGEST_REACH = 1.5, 16.0  # R^2 / K
 _NEGLIGIBLE = 0.25  # noise this small beside the sampling error lets R grow
-_INFORMATION = 0.7  # the length of a row's second derivatives in the released vector, over that of its gradient
+#: The largest length of a row's second derivatives in the released vector, over that of its gradient. Up to 0.83 they
+#: need no noise of their own, because one is long only where the other is short.
+_INFORMATION = 0.8
+_SPARE = 1e-9  # relative: for the rounding of p and of p - y
 _LEAST_HEIGHT = 3.5  # spreads
 
 
@@ -100,10 +104,18 @@ def inference_plan(
     return Inference(share, columns, math.sqrt(square), height, factor)
 
 
-def inference_wishes(made: Inference | None, objective: Objective, rows: int, relation: Relation) -> list[Wish]:
-    """The releases for intervals."""
+def beside_inference(
+    made: Inference | None, others: list[Wish], objective: Objective, rows: int, relation: Relation
+) -> list[Wish]:
+    """The releases for intervals, and then those of the fit, which divide the rest of the budget."""
     if made is None:
-        return []
+        return others
+    rest = [replace(wish, share=(1.0 - made.share) * wish.share) for wish in others]
+    return [*inference_wishes(made, objective, rows, relation), *rest]
+
+
+def inference_wishes(made: Inference, objective: Objective, rows: int, relation: Relation) -> list[Wish]:
+    """The releases for intervals."""
     if objective is LOGISTIC:
         return [
             _score_wish(made, rows, relation, FIRST, _FIRST_SHARE * made.share),
@@ -115,14 +127,14 @@ def inference_wishes(made: Inference | None, objective: Objective, rows: int, re
 def _score_wish(made: Inference, rows: int, relation: Relation, name: str, share: float) -> Wish:
     """Second derivatives and gradient of the weighted logistic loss.
 
-    A row adds x x' with |x| <= R/2 to the first, which is 5 times the diagonal and 7 times the upper triangle as in
-    `moment_solver`, and a vector of length at most R to the second.
+    A row adds x x' with |x|^2 <= R^2 p (1 - p) to the first, as 5 times the diagonal and 7 times the upper triangle. It
+    adds a vector of length at most R r, r = max(p, 1 - p), to the second. In units of the largest gradient the two
+    together have the length sqrt((4 c r (1 - r))^2 + r^2) <= 1, where c is `_INFORMATION`.
     """
     fine, coarse = made.grains(rows)
     square = up((0.5 * fine * made.reach) ** 2, FEW_ROUNDINGS)
-    slope, root = up(coarse * made.reach, FEW_ROUNDINGS), math.sqrt(made.columns)
-    l2 = up(math.hypot(5.0 * math.sqrt(2.0) * square, 2.0 * slope), FEW_ROUNDINGS)
-    own_l2 = up(math.hypot(5.0 * square, slope), FEW_ROUNDINGS)
+    slope, root = up(coarse * made.reach * (1.0 + _SPARE), FEW_ROUNDINGS), math.sqrt(made.columns)
+    l2, own_l2 = 2.0 * slope, slope
     l1 = up((7.0 * made.columns + 10.0) * square + 2.0 * root * slope, FEW_ROUNDINGS)
     numbers = made.columns * (made.columns + 1) // 2 + made.columns
     return Wish(
@@ -138,8 +150,13 @@ class NoIntervals(Unsupported):
     """This fit can be made, but it has no valid intervals. Nothing was spent."""
 
 
-def must_keep_all(made: Inference | None, *, chosen: bool) -> None:
-    """Refuse intervals after a choice of columns by the same rows."""
+def must_be_possible(made: Inference | None, *, chosen: bool, outputs: int) -> None:
+    """Refuse intervals after a choice of columns by the same rows, and for three or more classes."""
+    if made is not None and outputs > 1:
+        raise NoIntervals(
+            "intervals are for two classes, and this fit has more; write interval_share=0, or fit one class against "
+            "the rest with a label of 0 and 1."
+        )
     if made is not None and chosen:
         raise NoIntervals(
             "columns that were chosen from the same rows have no valid intervals; write n_features_to_keep='all', or "

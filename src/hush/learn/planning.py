@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
 from hush.learn.defaults import MATRIX_SHARE, Setting, fitting_solver, relative_noise, setting
 from hush.learn.descent import updates_wish
 from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
-from hush.learn.inference_plan import Inference, inference_plan, inference_wishes, must_have_share, must_keep_all
+from hush.learn.inference_plan import Inference, beside_inference, inference_plan, must_be_possible, must_have_share
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import Objective
@@ -118,22 +118,13 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
         epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
     first = first_steps(request, rows, epsilon, delta)
     inference = _inference(request, rows, first, epsilon, delta)
-    rest = 1.0 - (0.0 if inference is None else inference.share)
-    columns, left = first.width + request.fit_intercept, (1.0 - share) * (1.0 - first.share) * rest
+    columns, left = first.width + request.fit_intercept, (1.0 - share) * (1.0 - first.share)
+    left *= 1.0 - request.interval_share
     solver = fitting_solver(request.solver, request.objective, request.family, delta, descent=_descent(request))
     # a neighbour with the effect of k replaced rows among N has that of one row among N / k
     among, vectors = rows / relation.moves, solver in ("auto", "whitened")
     rho = relative_noise(epsilon, delta, left, among, columns, vectors=vectors)
-    chosen = setting(
-        request.objective,
-        rho,
-        columns,
-        solver=solver,
-        pure=delta == 0.0,
-        passes=request.passes,
-        step=request.step,
-        clip=request.clip,
-    )
+    chosen = _setting(request, rho, columns, solver, pure=delta == 0.0)
     if not request.private:
         return Plan(request, rows, chosen, counted=counted, first=first, inference=inference)
     scaled = first.width + (request.target_span is not None)
@@ -144,9 +135,7 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
         wishes += _whitened_wishes(request, rows, columns, chosen, 1.0 - share)
     else:
         wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share, relation))
-    wishes = [replace(wish, share=rest * wish.share) for wish in wishes]
-    # before the others: the last part is that of the fit itself
-    wishes = [*inference_wishes(inference, request.objective, rows, relation), *wishes]
+    wishes = beside_inference(inference, wishes, request.objective, rows, relation)
     family, accounting = request.family, request.accounting
     parts = allot(epsilon, delta, tuple(wishes), family=family, accounting=accounting, others=first.charges)
     return Plan(request, rows, chosen, parts, labels, counted, first, inference)
@@ -174,6 +163,11 @@ def _scaling_share(request: Request) -> float:
     return within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25")
 
 
+def _setting(request: Request, rho: float, columns: int, solver: str, *, pure: bool) -> Setting:
+    given = {"passes": request.passes, "step": request.step, "clip": request.clip}
+    return setting(request.objective, rho, columns, solver=solver, pure=pure, **given)
+
+
 def _inference(request: Request, rows: int, first: FirstSteps, epsilon: float, delta: float) -> Inference | None:
     """The limits for intervals, after the request for them was checked."""
     made = inference_plan(
@@ -186,7 +180,7 @@ def _inference(request: Request, rows: int, first: FirstSteps, epsilon: float, d
         budget=(epsilon, delta),
         relation=request.relation,
     )
-    must_keep_all(made, chosen=first.screen is not None)
+    must_be_possible(made, chosen=first.screen is not None, outputs=request.objective.outputs)
     return made
 
 
