@@ -23,14 +23,17 @@ import numpy as np
 from learn_sets import rival_set
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression as Plain
+from sklearn.naive_bayes import GaussianNB as PlainBayes
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hush
-from hush.learn import LogisticRegression
+from hush.learn import GaussianNB, LogisticRegression
 
 DELTA = 1e-6
 METHODS = ("joint", "one against the rest", "majority", "not private")
+#: more methods that can be named: GaussianNB of hush and of scikit-learn
+NAIVE = ("naive Bayes", "naive Bayes, not private")
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,11 @@ def predicted(method: str, data: ClassSet, train: np.ndarray, test: np.ndarray, 
             epsilon=epsilon, delta=DELTA, bounds=data.bounds, classes=tuple(range(int(data.y.max()) + 1))
         )
         return model.fit(X, y).predict(data.X[test])
+    if method == "naive Bayes":
+        named = {"bounds": data.bounds, "classes": tuple(range(int(data.y.max()) + 1))}
+        return GaussianNB(epsilon=epsilon, delta=DELTA, **named).fit(X, y).predict(data.X[test])
+    if method == "naive Bayes, not private":
+        return PlainBayes().fit(X, y).predict(data.X[test])
     if method == "one against the rest":
         return _one_against_the_rest(data, train, test, epsilon)
     if method == "majority":
@@ -139,10 +147,10 @@ def main() -> None:
     options.add_argument("--trials", type=int, default=9)
     options.add_argument("--epsilons", default="0.1,0.3,1,3,10")
     options.add_argument("--sets", default=",".join(SETS))
-    options.add_argument("--methods", default=",".join(METHODS))
+    options.add_argument("--methods", default=";".join(METHODS))
     given = options.parse_args()
     warnings.filterwarnings("ignore", message=".*spreads wide")
-    methods = given.methods.split(",")
+    methods = given.methods.split(";")
     print(f"| set | epsilon | {' | '.join(methods)} |\n|{'---|' * (len(methods) + 2)}")
     for name in given.sets.split(","):
         data = SETS[name](given.data)
@@ -157,7 +165,7 @@ def main() -> None:
                         for order in orders
                     ]
                     cell = f"{np.mean(errors):.3f} ± {np.std(errors, ddof=1) / math.sqrt(len(errors)):.3f}"
-                    if method in ("majority", "not private"):
+                    if method == "majority" or method.endswith("not private"):
                         kept[method] = cell
                 cells.append(kept.get(method, cell))
             shape = f"{len(data.y):,} x {data.X.shape[1]}, {int(data.y.max()) + 1} classes"

@@ -11,22 +11,26 @@ above are loaded at their first use.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hush.learn.estimator import ElasticNet, Lasso, LogisticRegression, Ridge
+    from hush.learn.naive_bayes import GaussianNB
+    from hush.learn.pca import PCA
     from hush.learn.search import PrivateSearchCV
 
-__all__ = ["ElasticNet", "Lasso", "LogisticRegression", "PrivateSearchCV", "Ridge"]
+__all__ = ["PCA", "ElasticNet", "GaussianNB", "Lasso", "LogisticRegression", "PrivateSearchCV", "Ridge"]
+#: The modules of the models that are not in `estimator`.
+_MODULES = {"GaussianNB": "naive_bayes", "PCA": "pca", "PrivateSearchCV": "search"}
 
 
 def __getattr__(name: str) -> object:
     """A model. It is kept, so that this is called once for each name."""
     if name not in __all__:
         raise AttributeError(f"module 'hush.learn' has no attribute {name!r}", name=name)
-    from hush.learn import estimator, search
-
-    found = globals()[name] = getattr(estimator if name in estimator.__all__ else search, name)
+    module = importlib.import_module(f"hush.learn.{_MODULES.get(name, 'estimator')}")
+    found = globals()[name] = getattr(module, name)
     return found
 
 

@@ -27,7 +27,7 @@ from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import compose
 from hush.releasing.receipt import Receipt
 
-__all__ = ["RELATION", "Receipt", "charged", "convergence", "guarantee", "of_chain", "receipt"]
+__all__ = ["RELATION", "Receipt", "charged", "convergence", "guarantee", "of_chain", "part_words", "receipt"]
 
 #: Neighbouring tables have the same number of rows and differ in one row.
 RELATION = "replace"
@@ -108,7 +108,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "accounting": request.accounting,
         "saved_over_zcdp": saved_over_zcdp(plan.parts) if plan.parts and request.accounting == "exact" else None,
         "scaling": request.scaling,
-        "parts": [_part(part) for part in plan.parts],
+        "parts": [part_words(part) for part in plan.parts],
         "choices": [_choice(choice) for choice in plan.first.choices if request.private],
         "bounds": _bounds(plan),
         "kept": None if fit.kept is None else fit.kept.tolist(),
@@ -179,7 +179,8 @@ def _choice(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _part(part: Part) -> dict[str, Any]:
+def part_words(part: Part) -> dict[str, Any]:
+    """A part of a fit for its receipt."""
     charge: Charge = part.charge
     bound = charge.sensitivity
     return {

@@ -25,7 +25,7 @@ from hush.learn.scaling import SCALINGS, Span, moments_wish
 from hush.learn.whitened import gradients_wish
 from hush.privacy.charge import Budget, Charge
 
-__all__ = ["Plan", "Request", "plan", "row_radius"]
+__all__ = ["Plan", "Request", "checked_budget", "plan", "row_radius"]
 
 Array = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
 
     If the number of rows was released with noise, `counted` is its plan, and the rest of epsilon remains for the fit.
     """
-    epsilon, delta = _budget(request)
+    epsilon, delta = checked_budget(request)
     epsilon = epsilon if counted is None else counted.left
     relation = request.relation
     share = _scaling_share(request)
@@ -189,7 +189,8 @@ def _descent(request: Request) -> bool:
     return any(value is not None for value in (request.passes, request.step, request.clip))
 
 
-def _budget(request: Request) -> tuple[float, float]:
+def checked_budget(request: Any) -> tuple[float, float]:
+    """epsilon and delta of a request or of a model, checked; epsilon may be infinite."""
     epsilon = as_float("epsilon", request.epsilon, "a number greater than 0", "write epsilon=1.0")
     delta = float(deltas("delta", as_float("delta", request.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
     return (epsilon if epsilon == math.inf else float(budgets("epsilon", epsilon))), delta

@@ -23,14 +23,24 @@ from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 
-__all__ = ["SCALINGS", "UNKNOWN", "Scaling", "Span", "moments_wish", "private_scaling", "span_of", "to_be_found"]
+__all__ = [
+    "GRAIN",
+    "SCALINGS",
+    "UNKNOWN",
+    "Scaling",
+    "Span",
+    "moments_wish",
+    "private_scaling",
+    "span_of",
+    "to_be_found",
+]
 
 Array = NDArray[np.float64]
 
 #: Half of the range in which bounds that were not declared are searched for.
 UNKNOWN = 2.0**64
 SCALINGS = ("private", "public", "paper")
-_GRAIN = 2.0**20  # G: lattice steps in half a range
+GRAIN = 2.0**20  # G: lattice steps in half a range
 _LARGEST_BOUND, _LEAST_HALF = 1e100, 1e-100  # beyond these, products of squares overflow or underflow
 
 
@@ -167,9 +177,9 @@ class Scaling:
 
 def moments_wish(columns: int, share: float, relation: Relation = REPLACED_ROW) -> Wish:
     """The release of the two integer sums of every column."""
-    l2 = up(math.sqrt(columns * (4.0 * _GRAIN**2 + 1.0)), FEW_ROUNDINGS)
-    l1 = columns * (2.25 * _GRAIN + 1.0)
-    own_l2, own_l1 = up(math.sqrt(2.0 * columns) * _GRAIN, FEW_ROUNDINGS), 2.0 * columns * _GRAIN
+    l2 = up(math.sqrt(columns * (4.0 * GRAIN**2 + 1.0)), FEW_ROUNDINGS)
+    l1 = columns * (2.25 * GRAIN + 1.0)
+    own_l2, own_l1 = up(math.sqrt(2.0 * columns) * GRAIN, FEW_ROUNDINGS), 2.0 * columns * GRAIN
     numbers = 2 * columns
     return Wish(
         "means and spreads",
@@ -183,13 +193,13 @@ def moments_wish(columns: int, share: float, relation: Relation = REPLACED_ROW) 
 def moment_sums(rows: Array, span: Span) -> NDArray[np.int64]:
     """sum q and sum floor(q^2/G) of every column of some rows: exact integers, sums of functions of single rows."""
     with np.errstate(over="ignore"):  # infinity is clipped
-        q = (rows - span.middle) * (_GRAIN / span.half)
-    np.clip(q, -_GRAIN, _GRAIN, out=q)
+        q = (rows - span.middle) * (GRAIN / span.half)
+    np.clip(q, -GRAIN, GRAIN, out=q)
     np.rint(q, out=q)
     ones = np.ones(len(q))
     first = ones @ q  # integers below 2^53 for at most 2^33 rows: exact in any order
     q *= q
-    q *= 1.0 / _GRAIN  # a power of 2: exact
+    q *= 1.0 / GRAIN  # a power of 2: exact
     np.floor(q, out=q)
     return np.stack([first, ones @ q]).astype(np.int64)
 
@@ -200,7 +210,7 @@ def private_scaling(sums: NDArray[np.int64], count: int, span: Span, part: Part,
     A variance below the noise level is raised to it: a spread that is too large only slows learning, and one that is
     too small would make the values of a column very large.
     """
-    scale = count * _GRAIN
+    scale = count * GRAIN
     first, second = paid.release(part.mechanism, sums, part.wish.name) / scale
     error = part.deviation / scale
     # Normal shrinkage, with prior means 0 +- 1/3 and prior variances 0.1 +- 0.15. It costs no privacy, because the

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, needs, within
 
 with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
-    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        ClassNamePrefixFeaturesOutMixin,
+        MetaEstimatorMixin,
+        RegressorMixin,
+        TransformerMixin,
+        clone,
+    )
     from sklearn.model_selection import ParameterGrid
     from sklearn.utils import get_tags
     from sklearn.utils.metaestimators import available_if
@@ -22,10 +30,12 @@ with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
 __all__ = [
     "Absent",
     "BaseEstimator",
+    "ClassNamePrefixFeaturesOutMixin",
     "ClassifierMixin",
     "MetaEstimatorMixin",
     "ParameterGrid",
     "RegressorMixin",
+    "TransformerMixin",
     "available_if",
     "check_is_fitted",
     "clone",

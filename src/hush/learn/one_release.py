@@ -1,0 +1,150 @@
+"""The base class of models that are computed from one noisy release of integer sums over the rows.
+
+The noise is planned from public facts, the ledger is charged, then the rows are read once. Everything else is
+post-processing of released numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import InvalidParameter, Unsupported
+from hush.learn.budget import Part, Wish, allot, must_be_allowed, vector_families
+from hush.learn.caution import NoRandomState, about_callers
+from hush.learn.fit_receipt import charged, part_words
+from hush.learn.paid import Paid
+from hush.learn.planning import checked_budget
+from hush.learn.scaling import Span, span_of, to_be_found
+from hush.learn.scikit_learn import BaseEstimator, check_is_fitted, sharing_clone, validate_data, without_values
+from hush.ledger import Ledger
+from hush.ledger.payment import must_be_secure
+from hush.ledger.payment import pay as pay_for
+from hush.ledger.refusal import must_be_ledger
+from hush.privacy.charge import Budget, Guarantee
+from hush.releasing.receipt import Receipt
+from hush.sampling.entropy import Entropy
+
+__all__ = ["OneRelease"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OneRelease(NoRandomState, BaseEstimator):
+    """A model from one release. Its parameters, all keyword-only:
+
+    epsilon, delta: the budget of one fit. epsilon = inf gives scikit-learn's model without noise and without privacy.
+    bounds: the public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column names
+        to pairs. Values outside are moved to the nearest end, in `fit` and afterwards.
+    family: "gaussian" or "ball" ("laplace" or "ball" if delta = 0); None chooses the least noise.
+    ledger: a hush.Ledger that is charged before any noise is drawn.
+    entropy: a secure source of random bits; None is the operating system.
+
+    Neighbours have the same number of rows and differ in one replaced row. After a fit `guarantee_`, `receipt_` and
+    `noise_` describe the release.
+    """
+
+    epsilon: float
+    delta: float
+    bounds: Any
+    family: str | None = None
+    ledger: Ledger | None = None
+    entropy: Entropy | None = None
+
+    def __sklearn_clone__(self) -> Self:
+        made: Self = sharing_clone(self)
+        return made
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # every fit draws new noise
+        return tags
+
+    @contextlib.contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Warn about the callers, and restore the model if the fit fails."""
+        about_callers(charged=self.ledger is not None, private=self.epsilon != math.inf)
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _checked(self, *given: Any, **options: Any) -> Any:
+        """The rows, and the labels if there are any, as scikit-learn checks them; errors quote no value."""
+        words = None
+        try:
+            return validate_data(self, *given, dtype=np.float64, **options)
+        except ValueError as failure:
+            words = without_values(str(failure))
+            if words is None:
+                raise
+        raise InvalidParameter(words)  # outside of the except block, so that the first error's text is not chained
+
+    def _span(self) -> Span:
+        if to_be_found(self.bounds):
+            raise Unsupported(f"{type(self).__name__} needs declared bounds; write bounds=(0.0, 100.0).")
+        return span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
+
+    def _planned(self, wish: Wish) -> Part | None:
+        """The noise of the release; None if epsilon = inf."""
+        must_be_ledger(self.ledger)
+        must_be_secure(self.entropy)
+        epsilon, delta = checked_budget(self)
+        family = must_be_allowed(self.family)
+        if family not in (None, *vector_families(delta)):
+            raise Unsupported(
+                f"{type(self).__name__} releases a vector, for which {' and '.join(vector_families(delta))} noise have "
+                "a proof at this delta; write family=None."
+            )
+        if math.isinf(epsilon):
+            if self.ledger is not None:
+                raise InvalidParameter(
+                    "epsilon = inf gives no privacy, which no ledger can pay for; leave ledger= out."
+                )
+            return None
+        return allot(epsilon, delta, (wish,), family=family, accounting="exact")[0]
+
+    def _paid(self, part: Part | None, rows: int, public: list[str]) -> Paid:
+        """Charge the ledger, and set the guarantee and the receipt."""
+        name = type(self).__name__
+        entry, payment = None, None
+        if part is None:
+            promise = Guarantee(
+                math.inf, 1.0, neighbours="replace", reason="epsilon = inf means that no noise is added"
+            )
+        else:
+            promise = Guarantee(float(self.epsilon), float(self.delta), neighbours="replace")
+            part.mechanism.prepare()
+            budget = Budget(promise.epsilon, promise.delta)
+            payment = pay_for(self.ledger, [part.charge], label=f"fit of {name}", budget=budget)
+            entry = payment.entry
+        about = {
+            "model": name,
+            "leaks": [] if promise.holds else [promise.reason],
+            "public": ["the number of rows and the number of features", "the ranges in bounds", *public],
+            "rows": rows,
+            "features": int(self.n_features_in_),
+            "accounting": "exact",
+            "parts": [] if part is None else [part_words(part)],
+        }
+        charges = [] if part is None else [part.charge]
+        self.guarantee_ = promise
+        self.receipt_ = Receipt.of("private fit", promise, charges, ledger=charged(entry), about=about)
+        self.noise_ = None if part is None else part.mechanism.noise
+        return Paid(payment, self.entropy)
+
+    def _limited(self, X: Any) -> Array:
+        """The rows of new data, limited to the bounds as in `fit`."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.clip(rows, self.limits_[:, 0], self.limits_[:, 1])
