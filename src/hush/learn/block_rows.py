@@ -30,7 +30,8 @@ HELD_SOLVERS = ("cd", "gd")
 class MemoryRows:
     """An array or a scipy sparse matrix (by rows), the targets, and weights in [0, 1].
 
-    Of a sparse matrix one block at a time is made dense.
+    Of a sparse matrix one block at a time is made dense. `n_rows` is `public_rows` if the true number of rows is not
+    public.
 
     >>> import scipy.sparse
     >>> rows = MemoryRows(scipy.sparse.eye_array(3, format="csr"), np.zeros(3), size=2)
@@ -42,10 +43,11 @@ class MemoryRows:
     y: Array
     weights: Array | None = None
     size: int = BLOCK
+    public_rows: int | None = None
 
     @property
     def n_rows(self) -> int:
-        return int(self.X.shape[0])
+        return int(self.X.shape[0]) if self.public_rows is None else self.public_rows
 
     @property
     def n_features(self) -> int:
@@ -58,7 +60,7 @@ class MemoryRows:
 
     def weighted_blocks(self) -> Iterator[Block]:
         """Rows, targets and weights."""
-        for start in range(0, self.n_rows, self.size):
+        for start in range(0, int(self.X.shape[0]), self.size):
             part = slice(start, start + self.size)
             rows = self.X[part] if isinstance(self.X, np.ndarray) else self.X[part].toarray()
             yield rows, self.y[part], None if self.weights is None else self.weights[part]

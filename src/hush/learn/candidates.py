@@ -17,6 +17,7 @@ __all__ = ["candidates_of", "searched_names"]
 _FIXED = (
     *("epsilon", "delta", "ledger", "bounds", "target_bounds", "classes", "warm_start", "verbose", "entropy"),
     "interval_share",
+    "neighbours",
 )
 _GRID = "write {'alpha': [0.1, 1.0]}"
 

@@ -1,13 +1,14 @@
 """Choices before a fit: private quantiles and the best of several columns, drawn exactly by Gumbel noise.
 
 A choice gives a score, a whole number, to each of several things and publishes the place of one of them: thing i with
-probability proportional to e^(score_i/scale) (McSherry and Talwar 2007). A replaced row moves every score by at most
+probability proportional to e^(score_i/scale) (McSherry and Talwar 2007). A neighbour moves every score by at most
 `move`, up or down, so the losses of one choice lie in an interval of length 2 move/scale (docs/maths/choices.md). This
 range decides what a choice costs.
 
 A quantile is such a choice (Smith 2011). The line is divided into cells. The score of a cell is minus the number of
 rows by which the cell misses the quantile: with a rows below the cell and b rows below its upper end, it is
--max(a - wanted, wanted - b, 0). A replaced row moves a and b by at most 1 each, so it moves the score by at most 1.
+-max(a - wanted, wanted - b, 0). A row that is replaced, added or removed moves a and b by at most 1 each, so it moves
+the score by at most 1.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ _EACH_DEVIATION, _OCTAVES = 8, 90  # cells in an octave of deviations, and octav
 
 @dataclass(frozen=True)
 class Choice:
-    """`times` choices, each among `numbers` scores that a replaced row moves by at most `move`, with losses in an
-    interval of length `range`.
+    """`times` choices, each among `numbers` scores that a neighbour moves by at most `move`, with losses in an interval
+    of length `range`.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Choice:
     move: int
     times: int
     range: float
+    neighbours: str = "replace"
 
     @cached_property
     def noise(self) -> Gumbel:
@@ -59,7 +61,7 @@ class Choice:
     @cached_property
     def charge(self) -> Charge:
         """The cost of all these choices."""
-        bound = Sensitivity(linf=float(self.move), dimension=self.numbers, neighbours="replace")
+        bound = Sensitivity(linf=float(self.move), dimension=self.numbers, neighbours=self.neighbours)
         return Charge(self.noise, bound, times=self.times)
 
     def best(self, scored: Whole, paid: Paid) -> int:

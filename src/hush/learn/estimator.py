@@ -55,8 +55,8 @@ class _Regression(RegressorMixin, LinearModel):
             *self._penalty(rows), objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1)
         )
 
-    def _fitted(self, rows: Any, target: Any, weights: Array | None = None) -> Self:
-        fit_arrays(self, rows, target.astype(np.float64), self._request_for(rows.shape[0]), weights)
+    def _fitted(self, rows: Any, target: Any, weights: Array | None = None, n_rows: int | None = None) -> Self:
+        fit_arrays(self, rows, target.astype(np.float64), weights, n_rows)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -70,8 +70,8 @@ class ElasticNet(_Regression):
 
     `target_bounds` is the public range of y, a pair (low, high). `LinearModel` describes the other parameters.
 
-    Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row (see
-    `guarantee_`).
+    Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row, or
+    for one row more or less with neighbours="add-remove" (see `guarantee_`).
 
     >>> import numpy as np, hush.learn
     >>> rng = np.random.default_rng()
@@ -120,7 +120,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     kind of an array y (booleans, integers, numbers, text, bytes, objects) is treated as public; a list is read label by
     label. `LinearModel` describes the other parameters.
 
-    Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row.
+    Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row, or
+    for one row more or less with neighbours="add-remove".
 
     >>> import numpy as np, hush.learn
     >>> rng = np.random.default_rng()
@@ -168,11 +169,11 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         one_of("n_features_to_keep", self.n_features_to_keep, ("auto", "all"))
         return "all"
 
-    def _fitted(self, rows: Any, labels: Any, weights: Array | None = None) -> Self:
-        request = self._request_for(rows.shape[0])
+    def _fitted(self, rows: Any, labels: Any, weights: Array | None = None, n_rows: int | None = None) -> Self:
+        find = label.to_be_found(self.classes)
         # Check nothing else here: before the payment no error or warning may depend on the values of secret labels.
         label.check_type(labels)
-        known = None if request.find_labels else label.declared(self.classes, labels)
+        known = None if find else label.declared(self.classes, labels)
 
         def target(made: Plan, paid: Paid) -> Array:
             nonlocal known
@@ -180,10 +181,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
                 known = label.found(labels, made.labels, paid)
             if len(known) > 2:
                 return np.asarray(sum(place * label.where(labels, one) for place, one in enumerate(known)))
-            first, second = (label.where(labels, one, same_type=request.find_labels) for one in known)
+            first, second = (label.where(labels, one, same_type=find) for one in known)
             return 0.5 + 0.5 * (second - first)  # 0 or 1; one half for a row with neither label
 
-        fit_arrays(self, rows, target, request, weights)
+        fit_arrays(self, rows, target, weights, n_rows)
         self._write_classes(known)
         return self
 

@@ -52,8 +52,6 @@ class FirstSteps:
 
 
 NO_STEPS = FirstSteps(0)
-#: The neighbours that the scores of the choices are proved for: one replaced row.
-ONE_ROW = ("replace", 1)
 
 
 def first_steps(request: Request, rows: int, epsilon: float, delta: float) -> FirstSteps:
@@ -61,24 +59,19 @@ def first_steps(request: Request, rows: int, epsilon: float, delta: float) -> Fi
     span, target, (in_features, in_target) = request.span, request.target_span, request.find_bounds
     private = not math.isinf(epsilon)
     amount = float(np.asarray(gaussian.sigma(epsilon, max(delta, 1e-9)))) if private else 0.0
-    one_row = (request.relation.neighbours, request.relation.rows) == ONE_ROW
-    wish = request.keep if one_row or request.keep != "auto" else "all"
-    keep = columns_to_keep(wish, span.low.size, rows, amount, sparse=request.l1 > 0.0)
+    relation = request.relation
+    keep = columns_to_keep(request.keep, span.low.size, rows / relation.moves, amount, sparse=request.l1 > 0.0)
     windows, bounds = None, in_features or (in_target and target is not None)
-    if private and (bounds or keep is not None) and not one_row:
-        raise Unsupported(
-            "private bounds and a choice of columns need one row for each person, in an array; declare bounds, and "
-            "write n_features_to_keep='all'."
-        )
     if private and request.accounting != "exact" and (bounds or keep is not None):
         raise Unsupported(
             "zCDP accounting has no theorem for private bounds or for a choice of columns; write accounting='exact'."
         )
     if bounds:
-        windows = windows_plan(span if in_features else None, target if in_target else None, rows, epsilon, delta)
+        sought = span if in_features else None, target if in_target else None
+        windows = windows_plan(*sought, rows, epsilon, delta, relation=relation)
     screen = None
     if keep is not None:
-        screen = screen_plan(keep, span, target, rows, epsilon, delta, found=in_features)
+        screen = screen_plan(keep, span, target, rows, epsilon, delta, found=in_features, relation=relation)
     made = FirstSteps(span.low.size if keep is None else keep, windows, screen)
     if not made.choices or not private:
         return made

@@ -16,6 +16,7 @@ from hush.learn.budget import Part, saved_over_zcdp
 from hush.learn.choices import Choice
 from hush.learn.coefficient_interval import in_receipt
 from hush.learn.objective import SQUARED
+from hush.learn.row_count import RowCount
 from hush.learn.rows import grain
 from hush.learn.scaling import UNKNOWN
 from hush.learn.training import Fit, Plan
@@ -27,10 +28,17 @@ from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.compose import compose
 from hush.releasing.receipt import Receipt
 
-__all__ = ["RELATION", "Receipt", "charged", "convergence", "guarantee", "of_chain", "part_words", "receipt"]
-
-#: Neighbouring tables have the same number of rows and differ in one row.
-RELATION = "replace"
+__all__ = [
+    "Receipt",
+    "charged",
+    "convergence",
+    "guarantee",
+    "of_chain",
+    "part_words",
+    "receipt",
+    "row_count",
+    "started_words",
+]
 
 
 def guarantee(plan: Plan) -> Guarantee:
@@ -65,6 +73,13 @@ def of_chain(
     before = ", ".join(str(entry.number) for entry in entries[:-1])
     covers = f"this fit and {earlier} (ledger entries {before}) together"
     return replace(last, epsilon=epsilon, delta=delta, covers=covers)
+
+
+def started_words(entries: int, *, counted: bool) -> str:
+    """What the earlier ledger entries of a fit are for; `counted` says that its number of rows was released."""
+    if not counted:
+        return "the fits it started from"
+    return "the number of rows that it uses" if entries == 1 else "the fits it started from and their numbers of rows"
 
 
 def _composed(entries: Sequence[Entry], delta: float) -> float:
@@ -114,7 +129,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "kept": None if fit.kept is None else fit.kept.tolist(),
         "labels": _labels(plan),
         "rows_per_unit": request.relation.rows,
-        "row_count": _row_count(plan),
+        "row_count": row_count(plan.counted),
         "max_weight": request.max_weight,
         "intervals": in_receipt(fit.intervals, request.interval_share),
     }
@@ -147,8 +162,8 @@ def _public(plan: Plan) -> list[str]:
     return [*known, "all settings, which are computed from these facts and from the budget"]
 
 
-def _row_count(plan: Plan) -> dict[str, Any] | None:
-    made = plan.counted
+def row_count(made: RowCount | None) -> dict[str, Any] | None:
+    """The release of the number of rows in the form that receipts use."""
     return None if made is None else {"noise": plain_values(made.mechanism.noise), "epsilon": made.epsilon}
 
 

@@ -1,4 +1,8 @@
-"""A fit on arrays and sparse matrices in memory: plan, pay, choose, train."""
+"""A fit on arrays and sparse matrices in memory: plan, pay, choose, train.
+
+If neighbours have one row more or less, the number of rows is released or declared first (`counting`). After that only
+the released number is used, apart from the exact sums over all rows.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,11 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.learn.block_rows import MemoryRows, must_be_streamed, must_hold_zero
+from hush.learn.counting import Counting, declared_rows, of_fit
 from hush.learn.first_steps import take
 from hush.learn.paid import Paid
-from hush.learn.progress import known_passes, reporter
-from hush.learn.training import Plan, Request, pay, plan, train
+from hush.learn.progress import known_passes, level, reporter
+from hush.learn.training import Plan, Request, must_be_payable, pay, plan, train
 from hush.learn.warm_start import last_fit
 from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
@@ -31,8 +36,8 @@ def fit_arrays(
     model: LinearModel,
     rows: Any,
     target: Array | Callable[[Plan, Paid], Array],
-    request: Request,
     weights: Array | None = None,
+    n_rows: int | None = None,
 ) -> None:
     """Plan, pay, train, and set the fitted attributes.
 
@@ -41,16 +46,51 @@ def fit_arrays(
     ledger, entropy = model.ledger, model.entropy
     must_be_ledger(ledger)
     must_be_secure(entropy)
+    level("verbose", model.verbose)
+    name = f"fit of {type(model).__name__}"
+    counting = Counting(model._relation, lambda: rows.shape[0], declared_rows(n_rows))
+    request = _request(model, rows, weights, counting.guess)
+    _must_suit(plan(request, counting.guess), model, rows, weights)
+    must_be_payable(request, ledger)
+    before, started_from = last_fit(model, ledger) or (None, [])
+    counted = counting.counted(
+        request.epsilon, ledger, entropy, rest=lambda made: of_fit(plan(request, counting.guess, made)), label=name
+    )
+    with counted.explained():
+        made = plan(_request(model, rows, weights, counted.rows), counted.rows, counted.made)
+        _must_suit(made, model, rows, weights)
+    with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
+        with counted.explained():
+            payment = pay(made, ledger, name)
+        paid = Paid(payment, entropy)
+        values = target(made, paid) if callable(target) else target
+        taken = take(made, MemoryRows(rows, values, weights, public_rows=counted.rows), paid)
+        options: dict[str, Any] = {"before": before, "after_pass": after_pass}
+        fit = taken.whole(train(taken.plan, taken.source, payment=payment, entropy=entropy, **options), made)
+    model._write(fit, None if payment is None else payment.entry, [*started_from, *counted.entries], ledger)
+
+
+def _plain(model: LinearModel, rows: Any, weights: Array | None) -> bool:
+    """Are choices before the fit possible?"""
+    return weights is None and isinstance(rows, np.ndarray) and not model.warm_start
+
+
+def _request(model: LinearModel, rows: Any, weights: Array | None, count: int) -> Request:
+    """The request of a fit on so many rows."""
+    request = model._request_for(count)
     if weights is not None:
         request = replace(request, max_weight=model.checked_max_weight)
-    plain = weights is None and isinstance(rows, np.ndarray) and not model.warm_start
-    if not plain and isinstance(request.keep, str) and request.keep == "auto":
+    if not _plain(model, rows, weights) and isinstance(request.keep, str) and request.keep == "auto":
         request = replace(request, keep="all")
-    made = plan(request, rows.shape[0])
+    return request
+
+
+def _must_suit(made: Plan, model: LinearModel, rows: Any, weights: Array | None) -> None:
+    """Refuse a plan that these rows or a warm start cannot have."""
     if not isinstance(rows, np.ndarray):
-        must_hold_zero(request.span)
+        must_hold_zero(made.request.span)
         must_be_streamed(made, "a sparse matrix")
-    if made.first.choices and not plain:
+    if made.first.choices and not _plain(model, rows, weights):
         raise Unsupported(
             "private bounds and a choice of columns are for dense arrays without weights and without a warm start; "
             "declare bounds, and write n_features_to_keep='all'."
@@ -60,12 +100,3 @@ def fit_arrays(
             "solver='statistics' is not iterative and cannot use warm_start=True; "
             "write warm_start=False, or solver='cd'."
         )
-    before, started_from = last_fit(model, ledger) or (None, [])
-    with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
-        payment = pay(made, ledger, f"fit of {type(model).__name__}")
-        paid = Paid(payment, entropy)
-        values = target(made, paid) if callable(target) else target
-        taken = take(made, MemoryRows(rows, values, weights), paid)
-        options: dict[str, Any] = {"before": before, "after_pass": after_pass}
-        fit = taken.whole(train(taken.plan, taken.source, payment=payment, entropy=entropy, **options), made)
-    model._write(fit, None if payment is None else payment.entry, started_from, ledger)

@@ -12,6 +12,7 @@ from hush.learn import label
 from hush.learn.estimator import LogisticRegression
 from hush.learn.model import LinearModel
 from hush.learn.paid import Paid
+from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.scaling import span_of
 from hush.ledger.payment import unaccounted
 from hush.privacy.sensitivity import Sensitivity
@@ -27,16 +28,21 @@ _GRAIN = 1 << 20  # lattice steps in the largest squared error
 _LIMIT = 0.25
 
 
-def score_mechanism(model: LinearModel, epsilon: float, delta: float) -> Mechanism:
-    """The noise of one integer: the number of wrong labels moves by at most 1, quantised squared errors by _GRAIN."""
+def score_mechanism(model: LinearModel, epsilon: float, delta: float, relation: Relation = REPLACED_ROW) -> Mechanism:
+    """The noise of one integer: the number of wrong labels moves by at most 1, quantised squared errors by _GRAIN.
+
+    A row adds a number from 0 to that limit, so the move is the same if the row is replaced, added or removed.
+    """
     reach = 1.0 if isinstance(model, LogisticRegression) else float(_GRAIN)
-    bound = Sensitivity(linf=reach, l0=1, neighbours="replace")
+    bound = Sensitivity(linf=reach, l0=1, neighbours=relation.neighbours)
     made = calibrate(epsilon, delta, bound, family="laplace" if delta == 0.0 else "gaussian")
     return Mechanism.of(made, integers=True)
 
 
-def noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechanism, entropy: Entropy | None) -> float:
-    """The accuracy, or minus the mean squared error, from a noisy integer.
+def noisy_score(
+    model: LinearModel, rows: Array, target: Any, mechanism: Mechanism, entropy: Entropy | None, count: int
+) -> float:
+    """The accuracy, or minus the mean squared error, from a noisy integer; `count` is the public number of rows.
 
     Errors are limited to a quarter of the target's range. The search has already paid for the score, so the payment
     here is unaccounted.
@@ -44,7 +50,7 @@ def noisy_score(model: LinearModel, rows: Array, target: Any, mechanism: Mechani
     classifier = isinstance(model, LogisticRegression)
     total, unit = _wrong_labels(model, rows, target) if classifier else _squared_errors(model, rows, target)
     noisy = Paid(unaccounted(mechanism.charge), entropy).release(mechanism, np.array([total]), "score")
-    error = float(noisy[0]) * unit / rows.shape[0]
+    error = float(noisy[0]) * unit / count
     return 1.0 - error if classifier else -error
 
 

@@ -2,7 +2,8 @@
 
 The set of labels depends on the data: one row can have a label that no other row has. The private search counts the
 rows of each label, adds noise, and shows the labels whose noisy count reaches a threshold (Korolova et al. 2009).
-Replacing one row moves at most two counts by 1, and a label of a single row is shown with probability at most delta.
+Replacing one row moves at most two counts by 1, and one row more or less moves one count. A label of a single row is
+shown with probability at most delta.
 
 The spelling of a label depends on the data too. So every label is first converted to a canonical form (see
 `_canonical`), and `classes_` is built from the released labels only: it does not depend on the type, width, sign of
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from hush.calibration.ranking import calibrate
 from hush.errors import InvalidParameter, Unsupported, one_of
 from hush.learn.paid import Paid
+from hush.learn.relation import REPLACED_ROW, Relation
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, up
 from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.mechanism import Mechanism
@@ -88,17 +90,21 @@ class Labels:
     delta: float
 
 
-def labels_plan(epsilon: float, delta: float) -> Labels:
-    """Discrete Laplace noise for two counts that move by 1, and the threshold for delta."""
+def labels_plan(epsilon: float, delta: float, relation: Relation = REPLACED_ROW) -> Labels:
+    """Discrete Laplace noise for the counts that one row moves by 1 (two if it is replaced), and the threshold for
+    delta.
+    """
     if delta == 0.0:
         raise Unsupported(
             "classes='private' needs a delta greater than 0, because showing a label found in the data has no pure "
             "epsilon; write classes=(0, 1)."
         )
-    plan = calibrate(epsilon, 0.0, Sensitivity(linf=1.0, l0=2, neighbours="replace"), family="laplace", step=1.0)
+    moved = 2 if relation.neighbours == "replace" else 1
+    bound = Sensitivity(linf=1.0, l0=moved, neighbours=relation.neighbours)
+    plan = calibrate(epsilon, 0.0, bound, family="laplace", step=1.0)
     made = Mechanism.of(plan, integers=True)
     made = replace(made, part_of=made.charge)  # the number of counts is the number of labels, which is not known yet
-    scale = up(2.0 / epsilon, SPECIAL_FUNCTION)  # at least the scale of the noise
+    scale = up(moved / epsilon, SPECIAL_FUNCTION)  # at least the scale of the noise
     # P(1 + K >= t) = e^(-(t-1)/s) / (1 + e^(-1/s)) for two-sided geometric K of scale s, and it grows with s
     needed = up(scale * -math.log(delta * (1.0 + math.exp(-1.0 / scale))), CLOSED_FORM)
     threshold = 1.0 + max(math.ceil(needed), 1)

@@ -11,27 +11,30 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, reject, whole
+from hush.errors import Unsupported, one_of, reject, whole
 from hush.learn.block_rows import HELD_SOLVERS, MemoryRows
 from hush.learn.caution import NoRandomState, about_bounds, about_callers
 from hush.learn.coefficient_interval import IntervalMethods
+from hush.learn.counting import must_need
 from hush.learn.defaults import MOST_DRAWS
-from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt
+from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt, started_words
 from hush.learn.from_table import fit_table, is_table
+from hush.learn.relation import Relation
 from hush.learn.scaling import span_of, to_be_found
 from hush.learn.scikit_learn import (
     Absent,
     BaseEstimator,
     check_is_fitted,
+    checked_rows,
     limit_of_weight,
     shares_of_weight,
     sharing_clone,
     validate_data,
-    without_values,
 )
 from hush.learn.training import Fit, Request
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
+from hush.privacy.sensitivity import NEIGHBOURS
 from hush.sampling.entropy import Entropy
 
 __all__ = ["LinearModel"]
@@ -44,7 +47,7 @@ _SETTINGS = (
     *("scaling", "scaling_share", "winsorise", "passes", "step", "clip", "interval_share"),
 )
 #: The arguments of `fit` that are for tables only.
-_OF_TABLES = ("features", "rows_per_unit", "n_rows")
+_OF_TABLES = ("features", "rows_per_unit")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,6 +86,10 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         moved to the nearest end.
     interval_share: the share of the budget for intervals and standard errors of the coefficients, such as 0.3; see
         `coef_interval`. 0 makes none.
+    neighbours: the data sets that the guarantee compares. "replace": one row takes the place of another, and the number
+        of rows is public. "add-remove": one row more or less; the noise of gradients is half as large, and the number
+        of rows is released first with 3 % of epsilon, unless `fit` is given `n_rows`. None is "replace" for arrays, and
+        "add-remove" for tables, where it is the only choice.
     verbose: 0, 1 for a progress bar, 2 for a line per pass.
     entropy: a secure source of random bits; None is the operating system.
 
@@ -121,6 +128,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
     refine_bounds: bool = False
     n_features_to_keep: Any = "auto"
     interval_share: float = 0.0
+    neighbours: str | None = None
 
     def __sklearn_clone__(self) -> Self:
         made: Self = sharing_clone(self)
@@ -136,14 +144,21 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         """The request of a fit on this many rows: everything that a plan needs, and nothing that depends on data."""
 
     @abstractmethod
-    def _fitted(self, rows: Any, target: Any, weights: Array | None = None) -> Self:
-        """`fit` for rows and targets that were already checked, and weights in [0, 1]."""
+    def _fitted(self, rows: Any, target: Any, weights: Array | None = None, n_rows: int | None = None) -> Self:
+        """`fit` for rows and targets that were already checked, weights in [0, 1], and the number of rows if it is
+        declared.
+        """
 
     def _classes_of_table(self) -> Any:
         """The classes of a classifier that is fitted on a table; None for a regression."""
 
     def _write_classes(self, known: Any) -> None:
         """Set what a classifier has besides: its classes, and coefficients as a matrix."""
+
+    @property
+    def _relation(self) -> Relation:
+        """Which arrays are neighbours."""
+        return Relation("replace" if self.neighbours is None else one_of("neighbours", self.neighbours, NEIGHBOURS))
 
     @property
     def checked_max_weight(self) -> float:
@@ -168,19 +183,23 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         X can also be a table that `hush.tables.table` has opened. Then y is the name of the target's column, and
         sample_weight that of a column of weights. `features` names the other columns; it can be left out if `bounds` is
         a mapping. At most `rows_per_unit` rows of a person are used (default 1, or what a policy declares), and the
-        guarantee is for one person who is added or removed. `n_rows` is the number of rows if it is public; None
-        releases it with 3 % of epsilon.
+        guarantee is for one person who is added or removed.
+
+        `n_rows` is for tables and for neighbours="add-remove": the number of rows if it is public, which may be
+        rounded. None releases it with 3 % of epsilon.
         """
         about_callers(charged=self.ledger is not None, private=self.epsilon != np.inf)
         with self._unchanged_on_failure():
             if is_table(X):
                 fit_table(self, X, y, sample_weight, features, rows_per_unit, n_rows)
                 return self._cautioned()
-            given = [name for name, value in zip(_OF_TABLES, (features, rows_per_unit, n_rows), strict=True) if value]
+            given = [name for name, value in zip(_OF_TABLES, (features, rows_per_unit), strict=True) if value]
             if given:
                 raise Unsupported(f"{given[0]}= is for a table of hush.tables, and X is of another kind; leave it out.")
+            must_need(n_rows, self._relation)
             rows, target = self._checked(X, y)
-            self._fitted(rows, target, shares_of_weight(sample_weight, rows, self.max_weight))
+            hidden = self._relation.hides_rows
+            self._fitted(rows, target, shares_of_weight(sample_weight, rows, self.max_weight, hidden=hidden), n_rows)
         return self._cautioned()
 
     @property
@@ -195,7 +214,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         settings = {name: getattr(self, name) for name in _SETTINGS} | changed
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise reject("fit_intercept", self.fit_intercept, "True or False")
-        settings["fit_intercept"] = bool(self.fit_intercept)
+        settings |= {"fit_intercept": bool(self.fit_intercept), "relation": self._relation}
         span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
         self._check_descent(span.low.size + settings["fit_intercept"])
         if not isinstance(self.refine_bounds, bool | np.bool_):
@@ -221,16 +240,8 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         if is_table(X):
             raise Unsupported("a search is for arrays, and X is a table; write fit(table, 'target') of one estimator.")
         fresh = not (self.warm_start and hasattr(self, "coef_"))  # a warm start needs the columns of the last fit
-        settings = {"reset": fresh, "dtype": np.float64, "accept_sparse": "csr", "ensure_min_samples": 2} | options
-        try:
-            rows, target = validate_data(self, X, y, **settings)
-        except ValueError as failure:
-            words = without_values(str(failure))
-            if words is None:
-                raise
-        else:
-            return rows, target
-        raise InvalidParameter(words)  # outside of the except block, so that the first error's text is not chained
+        settings = {"reset": fresh, "dtype": np.float64, "accept_sparse": "csr"} | options
+        return checked_rows(self, X, y, hidden=self._relation.hides_rows, **settings)
 
     @contextlib.contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
@@ -259,10 +270,10 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         width, promise = fit.coefficients.shape[-1], guarantee(fit.plan)
         if started_from and ledger is not None and entry is not None:
             chain = [known for known in ledger.entries if known.number in started_from]
-            words = {} if fit.plan.counted is None else {"earlier": "the number of rows that it uses"}
             # the noise of a fit depends on a released number of rows, so it was not fixed in advance
             fixed = ledger.mode == "nonadaptive" and fit.plan.counted is None
-            promise = of_chain(promise, [*chain, entry], nonadaptive=fixed, **words)
+            earlier = started_words(len(chain), counted=fit.plan.counted is not None)
+            promise = of_chain(promise, [*chain, entry], nonadaptive=fixed, earlier=earlier)
         self.coef_: Any = fit.coefficients
         self.intercept_: Any = float(fit.intercept) if fit.intercept.ndim == 0 else fit.intercept
         self.n_iter_ = len(fit.trace.weights)

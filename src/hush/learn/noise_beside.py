@@ -27,7 +27,7 @@ _LARGEST_FACTOR = 1e6  # give up enlarging a noise beyond this multiple of its s
 @lru_cache(maxsize=256)
 def amount_beside(budget: Budget, least: float, others: tuple[Charge, ...]) -> float:
     """The least Gaussian sigma for an l2 bound of 1 that meets the budget together with other charges."""
-    one = Sensitivity(l2=1.0, dimension=1, neighbours="replace")
+    one = Sensitivity(l2=1.0, dimension=1, neighbours=others[0].neighbours)
 
     def fits(amount: float) -> bool:
         return budget.covers(compose([*others, Charge(Gaussian(amount), one)]))

@@ -114,7 +114,7 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
     share = _scaling_share(request)
     labels = None
     if request.find_labels and request.private:  # by basic composition the rest of the budget remains for learning
-        labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta)
+        labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta, relation)
         epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
     first = first_steps(request, rows, epsilon, delta)
     inference = _inference(request, rows, first, epsilon, delta)

@@ -31,6 +31,11 @@ class Relation:
         """The effect of a neighbour on a gradient, in units of that of one replaced row."""
         return self.rows * (1.0 if self.neighbours == "replace" else 0.5)
 
+    @property
+    def hides_rows(self) -> bool:
+        """Whether neighbours can have different numbers of rows, so that the number is not public."""
+        return self.neighbours != "replace"
+
     def bound(self, *, replaced: dict[str, float], alone: dict[str, float], **facts: int | None) -> Sensitivity:
         """The sensitivity of a sum over rows: from its move by one replaced row, and the size of one contribution."""
         moves = replaced if self.neighbours == "replace" else alone

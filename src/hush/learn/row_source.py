@@ -22,14 +22,14 @@ Block = tuple[Array, Array, Array | None]
 class RowSource(Protocol):
     """Rows and targets, block by block. A block is read only: a fit does not write into it.
 
-    The numbers of rows and of features are public or released. `blocks` gives the same rows each time, and in the same
-    order if the source has no attribute `ordered`, or if that is True. A source of weighted rows also has
-    `weighted_blocks`.
+    The numbers of rows and of features are public or released; the true number of rows may differ. `blocks` gives the
+    same rows each time, and in the same order if the source has no attribute `ordered`, or if that is True. A source of
+    weighted rows also has `weighted_blocks`.
     """
 
     @property
     def n_rows(self) -> int:
-        """The number of rows of all blocks together."""
+        """The public or released number of rows of all blocks together."""
 
     @property
     def n_features(self) -> int:

@@ -38,6 +38,7 @@ __all__ = [
     "TransformerMixin",
     "available_if",
     "check_is_fitted",
+    "checked_rows",
     "clone",
     "get_tags",
     "limit_of_weight",
@@ -65,8 +66,11 @@ def limit_of_weight(max_weight: Any) -> float:
     return within("max_weight", max_weight, 1e-9, 1e9, "write max_weight=1.0")
 
 
-def shares_of_weight(given: Any, rows: Any, max_weight: Any) -> NDArray[np.float64] | None:
-    """The weights of rows as shares of their public limit, numbers in [0, 1]; None if none are given."""
+def shares_of_weight(given: Any, rows: Any, max_weight: Any, *, hidden: bool = False) -> NDArray[np.float64] | None:
+    """The weights of rows as shares of their public limit, numbers in [0, 1]; None if none are given.
+
+    `hidden` means that the number of rows is not public, so the error does not have it.
+    """
     most = limit_of_weight(max_weight)
     if given is None:
         return None
@@ -77,10 +81,17 @@ def shares_of_weight(given: Any, rows: Any, max_weight: Any) -> NDArray[np.float
     if checked is None:  # outside of the except block, so that the first error's text is not chained
         raise InvalidParameter("sample_weight must hold finite real numbers, and at least one value is not one.")
     if checked.shape != (count,):
+        if hidden:
+            raise InvalidParameter("sample_weight must have one number for each row of X.")
         raise InvalidParameter(
             f"sample_weight must have one number for each of the {count} rows, got the shape {checked.shape}."
         )
     return np.clip(checked, 0.0, most) / most
+
+
+#: The beginnings and parts of scikit-learn's texts that quote an array, or the number of its rows.
+_ONE_DIMENSION = ("Expected 2D array, got 1D array", "Expected 2D array, got scalar array")
+_WITH_SHAPES = ("shape", "samples", "sample(s)", "feature(s)", "length", "dim ")
 
 
 def _weights(given: Any) -> NDArray[np.float64] | None:
@@ -104,8 +115,37 @@ def sharing_clone(model: Any) -> Any:
     return made
 
 
-def without_values(text: str) -> str | None:
-    """A replacement for those error texts of numpy and scikit-learn that quote the data; None for all others."""
+def checked_rows(model: Any, X: Any, y: Any, *, hidden: bool, **settings: Any) -> tuple[Any, Any]:
+    """scikit-learn's `validate_data`, with errors that quote no value of the data.
+
+    `hidden` means that the number of rows is not public: then every number of rows is accepted, and no error has it.
+    """
+    try:
+        rows, target = validate_data(model, X, y, **({"ensure_min_samples": 0 if hidden else 2} | settings))
+    except ValueError as failure:
+        words = without_values(str(failure), hidden=hidden)
+        if words is None:
+            raise
+    else:
+        return rows, target
+    raise InvalidParameter(words)  # outside of the except block, so that the first error's text is not chained
+
+
+def without_values(text: str, *, hidden: bool = False) -> str | None:
+    """A replacement for those error texts of numpy and scikit-learn that quote the data; None for all others.
+
+    `hidden` means that the number of rows is not public, so texts with shapes are replaced too.
+    """
+    if text.startswith(_ONE_DIMENSION):  # the message of scikit-learn contains the array
+        return (
+            "Expected 2D array, got an array of fewer dimensions instead: X must have one row for each person and one "
+            "column for each feature. Reshape your data: write X.reshape(-1, 1) for one feature."
+        )
+    if hidden and any(word in text for word in _WITH_SHAPES):
+        return (
+            "X must have one row for each person and at least one column, and y must have one value for each row of X "
+            "(no shape is shown here, because the number of rows is not public)."
+        )
     if text.startswith("Complex data not supported"):  # the message of scikit-learn contains the array
         return "Complex data not supported: X, and the target of a regression, must hold real numbers."
     if text.startswith("could not convert string"):  # the message of numpy contains the text

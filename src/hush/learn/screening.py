@@ -4,8 +4,9 @@ Each feature is centred and divided by a public or released unit, limited to [-1
 2^-12. The target becomes a label: above or not above its private median. (The labels of a classifier are used as they
 are.) With a private share p of the first label, t is proportional to label - p, its largest absolute value is 1, and it
 is rounded to whole numbers of 2^-12. The score of a column is |sum over rows of t u|: a whole number. One row adds at
-most 2^24 in absolute value, so a replaced row moves every score by at most 2^25. The k columns are k choices by Gumbel
-noise (`choices`), whose cost depends on k, and not on the number of columns.
+most 2^24 in absolute value, so a replaced row moves every score by at most 2^25, and a row that is added or removed by
+at most 2^24. The k columns are k choices by Gumbel noise (`choices`), whose cost depends on k, and not on the number of
+columns.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from numpy.typing import NDArray
 from hush.errors import Unsupported, reject, whole
 from hush.learn.choices import CELLS, Choice, cells_of, counts_in, range_for, scores
 from hush.learn.paid import Paid
+from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.row_source import Block, RowSource, blocks_of
 from hush.learn.scaling import Span
+from hush.learn.whole_sums import chunks
 from hush.learn.windows import Windows, windows_plan
 
 __all__ = ["KeptColumns", "Screen", "column_scores", "columns_to_keep", "screen_plan"]
@@ -29,8 +32,6 @@ __all__ = ["KeptColumns", "Screen", "column_scores", "columns_to_keep", "screen_
 Array = NDArray[np.float64]
 
 _GRAIN = 1 << 12  # whole numbers of a limited feature, and of a centred label
-_MOVE = 2 * _GRAIN * _GRAIN
-_MOST_ROWS = 1 << 29  # sums of this many products of two grains are exact in floats
 _SHARE, _UNITS_SHARE, _LABEL_SHARE = 0.25, 0.02, 0.03  # parts of the budget: the choices, the units, the label
 _SPREADS = 4.6  # half the length of a window, in spreads of a normal column
 _NOISE = 0.022  # the noise of a matrix of products that a fit of the kept columns may have
@@ -75,18 +76,18 @@ class Screen:
 
 
 def column_scores(span: Span, limit: float, share: float, source: RowSource) -> NDArray[np.int64]:
-    """|sum of t u| of every column: exact, because every partial sum is an integer below 2^53."""
+    """|sum of t u| of every column: exact, because every sum over a block is an integer below 2^53."""
     largest = max(share, 1.0 - share)
     high, low = round(_GRAIN * (1.0 - share) / largest), -round(_GRAIN * share / largest)
-    total = np.zeros(span.low.size)
-    for X, y in source.blocks():
+    total = np.zeros(span.low.size, dtype=np.int64)
+    for X, y in chunks(source):
         label = np.where(y > limit, float(high), float(low))
         units = (np.clip(X, span.low, span.high) - span.middle) * (_GRAIN * _SPREADS / span.half)
-        total += label @ np.rint(np.clip(units, -_GRAIN, _GRAIN))
-    return np.abs(total).astype(np.int64)
+        total += (label @ np.rint(np.clip(units, -_GRAIN, _GRAIN))).astype(np.int64)
+    return np.abs(total)
 
 
-def columns_to_keep(given: Any, columns: int, rows: int, amount: float, *, sparse: bool) -> int | None:
+def columns_to_keep(given: Any, columns: int, rows: float, amount: float, *, sparse: bool) -> int | None:
     """The number of columns to keep, from public facts; None keeps all of them.
 
     `amount` is the Gaussian sigma of the budget, and `sparse` says that the penalty sets coefficients to 0.
@@ -103,7 +104,7 @@ def columns_to_keep(given: Any, columns: int, rows: int, amount: float, *, spars
     return None if keep == columns else keep
 
 
-def _rule(rows: int, amount: float) -> int:
+def _rule(rows: float, amount: float) -> int:
     """The largest number of columns whose products have little noise: 0.72 sigma (k + 2)^1.5 / N <= 0.022."""
     if amount == 0.0:
         return _MOST
@@ -111,24 +112,32 @@ def _rule(rows: int, amount: float) -> int:
 
 
 def screen_plan(
-    keep: int, span: Span, target: Span | None, rows: int, epsilon: float, delta: float, *, found: bool
+    keep: int,
+    span: Span,
+    target: Span | None,
+    rows: int,
+    epsilon: float,
+    delta: float,
+    *,
+    found: bool,
+    relation: Relation = REPLACED_ROW,
 ) -> Screen:
     """The choices of a screening; `found` says that the bounds of the features are found anyway."""
-    if rows > _MOST_ROWS:
-        raise Unsupported(f"columns can be screened for at most {_MOST_ROWS:,} rows; write n_features_to_keep='all'.")
-    steps = 1 + (target is not None)
+    steps, kind = 1 + (target is not None), relation.neighbours
+    move = relation.rows * _GRAIN * _GRAIN * (2 if kind == "replace" else 1)
+    wide, narrow = range_for(_SHARE, keep, epsilon, delta), range_for(_LABEL_SHARE, steps, epsilon, delta)
     return Screen(
         keep,
-        Choice("columns", span.low.size, _MOVE, keep, range_for(_SHARE, keep, epsilon, delta)),
-        Choice("median and share of the target", CELLS, 1, steps, range_for(_LABEL_SHARE, steps, epsilon, delta)),
-        None if found else _units(span, rows, epsilon, delta),
+        Choice("columns", span.low.size, move, keep, wide, kind),
+        Choice("median and share of the target", CELLS, relation.rows, steps, narrow, kind),
+        None if found else _units(span, rows, epsilon, delta, relation),
     )
 
 
-def _units(span: Span, rows: int, epsilon: float, delta: float) -> Windows | None:
+def _units(span: Span, rows: int, epsilon: float, delta: float, relation: Relation) -> Windows | None:
     """The plan of a common unit; None if there are too few rows, and then the declared bounds are the unit."""
     try:
-        return windows_plan(span, None, rows, epsilon, delta, pooled=True, share=_UNITS_SHARE)
+        return windows_plan(span, None, rows, epsilon, delta, relation=relation, pooled=True, share=_UNITS_SHARE)
     except Unsupported:
         return None
 

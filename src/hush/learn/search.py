@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from hush.errors import InvalidParameter, as_float, budgets, deltas, reject, within
+from hush.errors import as_float, budgets, deltas, within
 from hush.learn import label
 from hush.learn.candidates import candidates_of, searched_names
 from hush.learn.caution import NoRandomState, about_callers
+from hush.learn.counting import Counted, Counting, declared_rows, must_need
 from hush.learn.estimator import LogisticRegression
-from hush.learn.fit_receipt import RELATION, Receipt, charged
-from hush.learn.holdout_score import noisy_score, score_mechanism
+from hush.learn.fit_receipt import Receipt, charged, row_count
+from hush.learn.holdout_score import noisy_score
 from hush.learn.model import LinearModel
 from hush.learn.progress import announce, level
+from hush.learn.row_count import RowCount
 from hush.learn.scikit_learn import (
     BaseEstimator,
     MetaEstimatorMixin,
@@ -26,40 +27,24 @@ from hush.learn.scikit_learn import (
     get_tags,
     sharing_clone,
 )
-from hush.learn.selection import Charges, Runs, any_of, largest_base, run_divergence, split
-from hush.learn.training import plan
+from hush.learn.search_plan import Scheme, must_be_chargeable, parts_of, pay_for, scheme_of
+from hush.learn.selection import Runs, any_of, apart, split
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
-from hush.ledger.payment import must_be_secure, pay
+from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import plain_values
-from hush.noise.staircase import Staircase
-from hush.privacy.charge import Budget, Charge, Guarantee
-from hush.privacy.sensitivity import Sensitivity
+from hush.privacy.charge import Budget, Guarantee
 from hush.sampling.entropy import Entropy, SecureEntropy
-from hush.sampling.mechanism import Mechanism
 
 __all__ = ["PrivateSearchCV"]
-
-_LARGEST_CHARGED_EPSILON = 700.0  # e^epsilon must be a finite float
-
-
-@dataclass(frozen=True)
-class _Scheme:
-    """The plan of a search, from public facts only: the candidates, the law of the number of runs, and the noise."""
-
-    models: list[LinearModel]
-    runs: Runs
-    base: float
-    score: Mechanism
-    kept: int
-    held: int
 
 
 class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
     """Choose the best of several settings of a private estimator, privately: Papernot and Steinke 2022, Theorem 2.
 
-    The rows are split once into a training part and a held-out part, by position and independently of their values.
+    The rows are split once into a training part and a held-out part, by position and independently of their values (by
+    one coin for each row if the estimator has neighbours="add-remove").
     The number of runs K is random with mean `tries`. Each run draws a candidate from `param_grid`, trains it on the
     first part and scores it on the second, with noise on an integer (the number of wrong labels, or quantised squared
     errors). Only the best run is released; K and the other runs are not kept.
@@ -75,8 +60,8 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
     verbose: 1 prints a line at the start and at the end. There is no progress bar, because it would reveal K.
     entropy: as in the estimators; it must be given here and not to the estimator.
 
-    Guarantees: all attributes of the fitted search together are (epsilon, delta)-private for one replaced row. The
-    running time of `fit` reveals information about K: do not publish it.
+    Guarantees: all attributes of the fitted search together are (epsilon, delta)-private for the neighbours of the
+    estimator. The running time of `fit` reveals information about K: do not publish it.
 
     Cost: with a budget of (1, 1e-6), one run has epsilon 0.55 for a grid of 4 (its noise is 1.7 times as large as
     without a search) and 0.49 for a grid of 16 (1.9 times), on 80 % of the rows; `receipt_` holds the exact number.
@@ -120,11 +105,11 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         made: Self = sharing_clone(self)
         return made
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, n_rows: int | None = None) -> Self:
         """Run the search.
 
         best_estimator_, best_params_ and best_score_ describe the best run; guarantee_ and receipt_ cover the whole
-        search.
+        search. `n_rows` is for an estimator with neighbours="add-remove", as in `LinearModel.fit`.
         """
         must_be_ledger(self.ledger)
         must_be_secure(self.entropy)
@@ -132,30 +117,61 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         candidates = candidates_of(self.estimator, self.param_grid)
         loud = level("verbose", self.verbose) > 0
         first = self._model(candidates[0])
+        must_need(n_rows, first._relation)
         rows, target = first._checked(X, y, accept_sparse=False)
         if isinstance(first, LogisticRegression):
             label.declared(first.classes, target)
-        made = self._scheme(candidates, first, rows.shape[0])
-        entry = self._pay(made, self.ledger)
+        counted, made = self._planned(candidates, first, rows.shape[0], declared_rows(n_rows))
+        with counted.explained():
+            entry = pay_for(made, self.ledger)
         begun = datetime.now(UTC).isoformat(timespec="seconds")
         if loud:
             announce(
                 f"PrivateSearchCV: searching {len(made.models)} settings, "
                 f"training on {made.kept} rows, scoring on {made.held} rows"
             )
-        bits = (SecureEntropy() if self.entropy is None else self.entropy).begin()
-        kept, held = split(bits, rows.shape[0], made.held)
-        best, winner = -math.inf, made.models[0]
-        for _ in range(made.runs.draw(bits)):
-            model = _copy(made.models[any_of(bits, len(made.models))])
-            model._fitted(rows[kept], target[kept])
-            score = noisy_score(model, rows[held], target[held], made.score, self.entropy)
-            if score > best:  # ties: keep the first run; all runs have the same law, so this is a fair choice
-                best, winner = score, model
-        self._write(made, winner, best, entry, begun)
+        winner, best = self._best(made, rows, target)
+        self._write(made, counted, winner, best, entry, begun)
         if loud:
             announce("PrivateSearchCV: finished")
         return self
+
+    def _planned(
+        self, candidates: list[dict[str, Any]], first: LinearModel, true_rows: int, declared: int | None
+    ) -> tuple[Counted, Scheme]:
+        """The number of rows, released if it must be, and the plan of the search on so many rows."""
+        counting = Counting(first._relation, lambda: true_rows, declared)
+        tried = self._scheme(candidates, first, counting.guess)  # raises if an option is wrong
+        if self.ledger is not None:
+            must_be_chargeable(tried.budget.epsilon)
+        counted = counting.counted(
+            tried.budget.epsilon,
+            self.ledger,
+            self.entropy,
+            rest=lambda made: ([replace(tried, budget=_left(tried.budget, made)).charge], _left(tried.budget, made)),
+            label=f"search with {type(first).__name__}",
+        )
+        if counted.made is None and counted.rows == counting.guess:
+            return counted, tried
+        with counted.explained():
+            return counted, self._scheme(candidates, first, counted.rows, counted.made)
+
+    def _best(self, made: Scheme, rows: Any, target: Any) -> tuple[LinearModel, float]:
+        """The best run and its noisy score."""
+        bits = (SecureEntropy() if self.entropy is None else self.entropy).begin()
+        hidden = made.relation.hides_rows
+        if hidden:  # a row more or less must not move other rows from one part to the other
+            kept, held = apart(bits, rows.shape[0], self.holdout)
+        else:
+            kept, held = split(bits, rows.shape[0], made.held)
+        best, winner = -math.inf, made.models[0]
+        for _ in range(made.runs.draw(bits)):
+            model = _copy(made.models[any_of(bits, len(made.models))])
+            model._fitted(rows[kept], target[kept], n_rows=made.kept if hidden else None)
+            score = noisy_score(model, rows[held], target[held], made.score, self.entropy, made.held)
+            if score > best:  # ties: keep the first run; all runs have the same law, so this is a fair choice
+                best, winner = score, model
+        return winner, best
 
     def _model(self, settings: dict[str, Any]) -> LinearModel:
         model: LinearModel = clone(self.estimator)
@@ -165,63 +181,27 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
             model.family = "gaussian"
         return model
 
-    def _scheme(self, candidates: list[dict[str, Any]], first: LinearModel, rows: int) -> _Scheme:
+    def _scheme(
+        self, candidates: list[dict[str, Any]], first: LinearModel, rows: int, counted: RowCount | None = None
+    ) -> Scheme:
         epsilon = float(
             budgets("epsilon", as_float("epsilon", self.epsilon, "a number greater than 0", "write epsilon=1.0"))
         )
         delta = float(deltas("delta", as_float("delta", self.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
-        held = round(rows * within("holdout", self.holdout, 0.01, 0.9, "write holdout=0.2"))
-        if held < 1 or rows - held < 2:
-            raise InvalidParameter(
-                f"{rows} rows are too few for holdout={self.holdout:g}: both parts need rows; nothing was spent."
-            )
+        holdout = within("holdout", self.holdout, 0.01, 0.9, "write holdout=0.2")
+        parts = parts_of(rows, holdout, hidden=first._relation.hides_rows)
         runs = Runs.expected(2.0 * len(candidates) if self.tries is None else self.tries, self.eta)
         models = [_known(self._model(one), first) for one in candidates]
+        return scheme_of(models, first, runs, _left(Budget(epsilon, delta), counted), parts)
 
-        def charges(base: float) -> Iterator[Charges]:
-            """The charges of every candidate's training, and of the score: each row is in one of the two parts."""
-            for model in models:
-                model.set_params(epsilon=base, delta=delta)
-                yield plan(model._request_for(rows - held), rows - held).charges
-            yield (score_mechanism(first, base, delta).charge,)
-
-        def fits(base: float) -> bool:
-            return runs.epsilon(run_divergence(charges(base)), delta) <= epsilon
-
-        base = runs.pure(epsilon) if delta == 0.0 else largest_base(fits, epsilon)
-        for model in models:
-            model.set_params(epsilon=base, delta=delta)
-        return _Scheme(models, runs, base, score_mechanism(first, base, delta), rows - held, held)
-
-    def _pay(self, made: _Scheme, ledger: Ledger | None) -> Entry | None:
-        """Build every sampler, then charge the pair (epsilon, delta): it is all that is proved about a search.
-
-        Every (epsilon, delta)-private algorithm is dominated by randomised response that fails with probability delta
-        (Kairouz, Oh and Viswanath 2015, Theorem 3.4). Staircase noise with gamma = 1/2 has the same privacy loss,
-        which is always epsilon or -epsilon. No noise is drawn for the pair: it pays for all runs together, and each
-        run and each score then draws with an unaccounted payment.
-        """
-        for model in made.models:
-            for part in plan(model._request_for(made.kept), made.kept).parts:
-                part.mechanism.prepare()
-        made.score.prepare()
-        if ledger is None:
-            return None
-        if self.epsilon > _LARGEST_CHARGED_EPSILON:
-            raise reject(
-                "epsilon", self.epsilon, "at most 700 if a ledger is charged for a search", "write epsilon=1.0"
-            )
-        name = f"search over {len(made.models)} settings of {type(made.models[0]).__name__}"
-        pair = Charge(Staircase(self.epsilon, 1.0, gamma=0.5), Sensitivity(linf=1.0, l0=1, neighbours=RELATION))
-        budget = Budget(self.epsilon, self.delta)
-        return pay(ledger, [pair], label=name, extra_delta=self.delta, budget=budget).entry
-
-    def _write(self, made: _Scheme, winner: LinearModel, best: float, entry: Entry | None, begun: str) -> None:
+    def _write(
+        self, made: Scheme, counted: Counted, winner: LinearModel, best: float, entry: Entry | None, begun: str
+    ) -> None:
         """Set the fitted attributes: the best run, and public facts.
 
         The receipt of the best run would reveal the accounting of one run, so it gets the guarantee of the search.
         """
-        promise = Guarantee(float(self.epsilon), float(self.delta), neighbours=RELATION)
+        promise = Guarantee(float(self.epsilon), float(self.delta), neighbours=made.relation.neighbours)
         about = {
             "model": type(winner).__name__,
             "rule": "best of K runs, where K has a truncated negative binomial law (Papernot and Steinke 2022, "
@@ -234,12 +214,17 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
             "cost": f"each run has epsilon {made.base:.3g} of {promise.epsilon:g}, "
             f"on {made.kept} of {made.kept + made.held} rows",
             "score": {"noise": plain_values(made.score.noise), "rows": made.held},
+            "rows_per_unit": 1,
+            "started_from": list(counted.entries),
+            "row_count": row_count(counted.made),
             "sharp_edge": "the running time reveals information about the number of runs; do not publish it",
         }
         whole = Receipt.of("private search", promise, [], ledger=charged(entry), about=about) | {"time": begun}
         winner.guarantee_ = promise
-        same = ("guarantee", "charges", "extra_delta", "ledger", "time")  # the values of one run must not be shown
-        winner.receipt_ = winner.receipt_ | {name: whole[name] for name in same}
+        same = ("guarantee", "charges", "extra_delta", "ledger", "time", "started_from", "row_count")
+        winner.receipt_ = winner.receipt_ | {name: whole[name] for name in same}  # not the values of one run
+        if counted.made is not None:
+            winner.receipt_ |= {"public": ["the number of features", *winner.receipt_["public"][1:]]}
         winner.set_params(epsilon=self.epsilon, delta=self.delta)
         self.best_estimator_ = winner
         self.best_params_ = {name: getattr(winner, name) for name in searched_names(self.param_grid)}
@@ -285,6 +270,11 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         )
         tags.target_tags, tags.non_deterministic, tags.input_tags.sparse = inner.target_tags, True, False
         return tags
+
+
+def _left(budget: Budget, counted: RowCount | None) -> Budget:
+    """The budget without that of the number of rows."""
+    return budget if counted is None else Budget(counted.left, budget.delta)
 
 
 def _copy(model: LinearModel) -> LinearModel:

@@ -36,7 +36,7 @@ from hush.privacy.theorem import renyi_divergence
 from hush.sampling.entropy import Bits
 from hush.sampling.tail_ball import precision
 
-__all__ = ["Charges", "Runs", "any_of", "largest_base", "run_divergence", "split"]
+__all__ = ["Charges", "Runs", "any_of", "apart", "largest_base", "run_divergence", "split"]
 
 #: The charges of one run.
 Charges = tuple[Charge, ...]
@@ -169,6 +169,16 @@ def split(bits: Bits, rows: int, held: int) -> tuple[NDArray[np.int64], NDArray[
     """
     order = np.argsort(bits.words(rows, np.uint64)[0], kind="stable")
     return np.sort(order[: rows - held]), np.sort(order[rows - held :])
+
+
+def apart(bits: Bits, rows: int, holdout: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions for training and for scoring; each row is held out with probability `holdout`, by a coin of its own.
+
+    A row more or less changes one part by this row, and leaves the coins of all other rows as they are. `split` would
+    also move another row from one part to the other.
+    """
+    coins = bits.words(rows, np.uint64)[0] < np.uint64(round(holdout * 2.0**53) << 11)
+    return np.flatnonzero(~coins), np.flatnonzero(coins)
 
 
 def any_of(bits: Bits, count: int) -> int:

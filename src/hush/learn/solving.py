@@ -139,7 +139,8 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
 def _by_descent(problem: Problem, paid: Paid) -> Trace:
     made, width = problem.plan, problem.source.n_features
     # one block for features, constant and target: the only copy of the data, scaled in place
-    block, done, weights = np.empty((problem.width + 1, problem.source.n_rows)), 0, []
+    true_rows = sum(len(y) for _, y, _ in blocks_of(problem.source))
+    block, done, weights = np.empty((problem.width + 1, true_rows)), 0, []
     for X, y, some in blocks_of(problem.source):
         part = block[:, done : done + len(y)]
         weights += [] if some is None else [some]
@@ -156,6 +157,7 @@ def _by_descent(problem: Problem, paid: Paid) -> Trace:
         made.request.objective,
         np.array(chosen.clips),
         weights=np.concatenate(weights) if weights else None,
+        rows=made.rows,
     )
     data.move_all(problem.start)
     part_ = made.part("updates")

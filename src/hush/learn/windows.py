@@ -22,6 +22,7 @@ from scipy.special import ndtri
 from hush.errors import Unsupported
 from hush.learn.choices import CELLS, Choice, cells_of, counts_in, deviations_of, range_for, scores, share_of
 from hush.learn.paid import Paid
+from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.row_source import RowSource
 from hush.learn.scaling import UNKNOWN, Span
 
@@ -144,17 +145,20 @@ def windows_plan(
     epsilon: float,
     delta: float,
     *,
+    relation: Relation = REPLACED_ROW,
     pooled: bool = False,
     share: float = SHARE,
 ) -> Windows:
     """The choices that find the windows of these columns, None for columns whose bounds are known.
 
-    `pooled` finds one window for all features in any case.
+    `pooled` finds one window for all features in any case. A neighbour with k rows among N has the effect of one row
+    among N / k.
     """
+    among = rows / relation.rows
     singles = 0 if target is None else 2 * _rounds(target)
     width = 0 if span is None else span.low.size
     each = 0 if span is None else 2 * _rounds(span) * width
-    alone = _precision(singles + each, rows, epsilon, delta, share)
+    alone = _precision(singles + each, among, epsilon, delta, share)
     pooled = span is not None and (pooled or width > MOST_COLUMNS or (alone is None and width > 1))
     if span is not None and pooled and _rounds(span) > 1:
         raise Unsupported(
@@ -162,25 +166,26 @@ def windows_plan(
             f"{MOST_COLUMNS} columns); declare wide bounds, such as bounds=(-1000, 1000), and write refine_bounds=True."
         )
     times = singles + (2 if pooled else each)
-    precision = _precision(times, rows, epsilon, delta, share) or _FEWEST
-    length = math.inf if math.isinf(epsilon) else 2.0 * precision / rows
+    precision = _precision(times, among, epsilon, delta, share) or _FEWEST
+    length = math.inf if math.isinf(epsilon) else 2.0 * precision / among
     if not math.isinf(epsilon) and share_of(length, times, epsilon, delta) > _TOO_MUCH:
         raise Unsupported(
             f"{rows} rows are too few to find bounds privately at this budget; declare bounds, and leave refine_bounds "
             "out."
         )
     single = singles + (0 if pooled else each)
+    one, all_, kind = relation.rows, relation.rows * -(-width // _every(width)) if pooled else 0, relation.neighbours
     return Windows(
         span is not None,
         target is not None,
         pooled,
         1.0 - _SAFE / precision,
-        Choice("quantiles of columns", CELLS, 1, single, length) if single else None,
-        Choice("quantiles of all columns together", CELLS, -(-width // _every(width)), 2, length) if pooled else None,
+        Choice("quantiles of columns", CELLS, one, single, length, kind) if single else None,
+        Choice("quantiles of all columns together", CELLS, all_, 2, length, kind) if pooled else None,
     )
 
 
-def _precision(times: int, rows: int, epsilon: float, delta: float, share: float) -> float | None:
+def _precision(times: int, rows: float, epsilon: float, delta: float, share: float) -> float | None:
     """Rows in the data for each row of noise; None if even the largest share of the budget gives too few."""
     if math.isinf(epsilon):
         return _MOST

@@ -288,7 +288,9 @@ def _fit(receipt: Receipt) -> Case:
     ]
     if chain:
         entries = ", ".join(map(str, chain))
-        earlier = "the number of rows that it uses" if receipt.get("row_count") else "the fits it started from"
+        earlier = "the fits it started from"
+        if receipt.get("row_count"):
+            earlier = "the number of rows that it uses" if len(chain) == 1 else f"{earlier} and their numbers of rows"
         notes.append(f"The guarantee is for this fit together with {earlier}, ledger entries {entries}.")
     if "sharp_edge" in receipt:
         notes.append(f"Warning: {receipt['sharp_edge']}.")

@@ -1,0 +1,132 @@
+"""How many rows a fit has: public for replaced rows; declared or released first if rows are added or removed.
+
+All data sets with one row replaced have the same number of rows, so it is public. If a neighbour has one person more
+or less, the number is not public. It is then declared (`n_rows=`), or released with noise and paid for first. The plan,
+the penalty and all means use that number. All sums are exact for every true number of rows, so a number that is wrong
+costs accuracy only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hush.errors import BudgetExceeded, Unsupported, whole
+from hush.learn.relation import Relation
+from hush.learn.row_count import LEAST_ROWS, RowCount
+from hush.ledger import Ledger
+from hush.privacy.charge import Budget, Charge
+from hush.sampling.entropy import Entropy
+
+if TYPE_CHECKING:
+    from hush.learn.planning import Plan
+
+__all__ = ["GUESS", "Counted", "Counting", "declared_rows", "must_need", "of_fit"]
+
+GUESS = 1_000_000  # rows: the options are checked with this number before the number of rows is released
+
+#: The charges and the budget of everything that follows a release of the number of rows.
+Rest = Callable[[RowCount], tuple[list[Charge], Budget]]
+
+
+def declared_rows(n_rows: Any) -> int | None:
+    """The declared number of rows, checked; None if it is to be released."""
+    return None if n_rows is None else whole("n_rows", n_rows, LEAST_ROWS, "write n_rows=100_000")
+
+
+def must_need(n_rows: Any, relation: Relation) -> None:
+    """Refuse a declared number of rows where the number is public."""
+    if n_rows is not None and not relation.hides_rows:
+        raise Unsupported(
+            "n_rows= is for a table, or for neighbours='add-remove'; if rows are replaced, the number of rows is "
+            "public: leave it out."
+        )
+
+
+def of_fit(made: Plan) -> tuple[list[Charge], Budget]:
+    """What a planned fit will charge."""
+    return list(made.charges), made.budget
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The number of rows that a fit uses, the plan of its release, and the ledger entry of that release."""
+
+    rows: int
+    made: RowCount | None = None
+    entries: tuple[int, ...] = ()
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """A refusal says so if the number of rows was already released: it can be used again."""
+        try:
+            yield
+        except (BudgetExceeded, Unsupported) as failure:
+            if self.made is None:
+                raise
+            kind, words = type(failure), str(failure).removesuffix("; nothing was spent.").rstrip(".")
+        else:
+            return
+        paid = f"released and paid for (entry {self.entries[0]})" if self.entries else "released"
+        raise kind(
+            f"{words}; the number of rows was {paid}, and the fit was not; give n_rows={self.rows} to use that number "
+            "again."
+        )
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The source of the number of rows: the relation of neighbours, the exact number, and what is declared.
+
+    `exact` is called only if the number is public or is released.
+    """
+
+    relation: Relation
+    exact: Callable[[], int]
+    declared: int | None = None
+
+    @property
+    def guess(self) -> int:
+        """A public number for the checks of all options before anything is released."""
+        if not self.relation.hides_rows:
+            return self.exact()
+        return GUESS if self.declared is None else self.declared
+
+    def counted(
+        self,
+        epsilon: float,
+        ledger: Ledger | None,
+        entropy: Entropy | None,
+        *,
+        rest: Rest,
+        label: str,
+        **where: str,
+    ) -> Counted:
+        """The number of rows. Where it must be released, the ledger is asked first whether it covers the rest too."""
+        if not self.relation.hides_rows:
+            return Counted(self.exact())
+        if self.declared is not None:
+            return Counted(self.declared)
+        if epsilon == float("inf"):
+            return Counted(max(self.exact(), LEAST_ROWS))
+        made = RowCount.planned(epsilon, self.relation)
+        _must_cover(ledger, made, rest, where.get("block", ""))
+        rows, entry = made.release(self.exact(), ledger, entropy, label=f"number of rows for a {label}", **where)
+        return Counted(rows, made, () if entry is None else (entry.number,))
+
+
+def _must_cover(ledger: Ledger | None, made: RowCount, rest: Rest, block: str) -> None:
+    """Refuse, before the number of rows is paid for, what the ledger would refuse afterwards.
+
+    The noise of the fit depends on the released number, so it is not fixed in advance.
+    """
+    if ledger is None:
+        return
+    if ledger.cap.delta > 0.0 and (ledger.mode == "nonadaptive" or ledger.cap.releases is not None):
+        raise Unsupported(
+            "the noise of this fit depends on the number of rows, which is released first, and a ledger whose noise "
+            "is fixed in advance does not allow that; give n_rows=, or use an adaptive ledger."
+        )
+    ledger.must_cover([([made.mechanism.charge], Budget(made.epsilon, 0.0)), rest(made)], block=block)
