@@ -251,7 +251,9 @@ def test_delta_zero_divides_epsilon():
 def exact_score(model, rows, target):
     """The score without its noise."""
     with patch.object(Draws, "add", lambda draws, steps: steps):
-        return holdout_score.noisy_score(model, rows, target, holdout_score.score_mechanism(model, 1.0, 1e-6), None, len(rows))
+        return holdout_score.noisy_score(
+            model, rows, target, holdout_score.score_mechanism(model, 1.0, 1e-6), None, len(rows)
+        )
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=6), st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 import hush
+from hush.cli.learn_options import about_neighbours, about_the_fit
 from hush.cli.ledger import opened
 from hush.cli.text import Command, emit, number, table
 from hush.errors import HushError, InvalidParameter
@@ -21,8 +22,10 @@ _EXAMPLES = """examples:
 
 Without --rows-per-unit each person must have exactly one row. The guarantee is for one replaced row, so a person with
 many rows (for example in a table of visits) is not protected. --unit is the column that identifies the person; a table
-in which a person has two rows is rejected. With --rows-per-unit at most so many rows of each person are used, the
-guarantee is for one person who is added or removed, and the table is read in blocks, so it may be larger than memory.
+in which a person has two rows is rejected. With --neighbours add-remove the guarantee is for one row more or less: the
+noise of gradients is half as large, and the number of rows is released first, with 3 % of epsilon, unless it is public
+and given as --n-rows. With --rows-per-unit at most so many rows of each person are used, the guarantee is for one
+person who is added or removed, and the table is read in blocks, so it may be larger than memory.
 You must give the range of each column, as column:low:high, from public knowledge. Values outside
 a range are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes with
 two or more labels."""
@@ -38,8 +41,8 @@ def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
         raise InvalidParameter(f"--{flag}: {failure}.") from failure
 
 
-def _columns(path: str, names: list[str]) -> Any:
-    """The named columns of a file, as an Arrow table."""
+def _columns(path: str, names: list[str], *, hidden: bool) -> Any:
+    """The named columns of a file, as an Arrow table. If the number of rows is `hidden`, an empty file is no error."""
     from hush.tables.expression import must_have
     from hush.tables.source import open_source
     from hush.tables.source_label import without_password
@@ -48,7 +51,7 @@ def _columns(path: str, names: list[str]) -> Any:
     for name in names:
         must_have(rows.columns, name, "a feature or the target")
     found = rows.select(names).to_pyarrow()
-    if found.num_rows == 0:
+    if found.num_rows == 0 and not hidden:
         raise InvalidParameter(f"{without_password(path)} has no rows.")
     for name in names:
         if found[name].null_count:
@@ -124,7 +127,7 @@ def _learn(options: argparse.Namespace) -> None:
     if options.rows_per_unit is not None:
         _learn_by_person(options, features, target, span)
         return
-    rows = _columns(options.table, used)
+    rows = _columns(options.table, used, hidden=options.neighbours == "add-remove")
     if options.unit is not None:
         _one_row_each(rows[options.unit], options.unit)
     X = _numbers(rows, list(features))
@@ -137,14 +140,14 @@ def _learn(options: argparse.Namespace) -> None:
         "ledger": ledger,
     }
     common |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
-    common |= _steps(options)
+    common |= _steps(options) | {"neighbours": options.neighbours}
     if logistic:
         y, classes = _labels(rows[target], options.classes)
         common |= {"classes": classes} | ({} if options.penalty is None else {"C": options.penalty})
     else:
         common |= {"target_bounds": span} | ({} if options.penalty is None else {"alpha": options.penalty})
     try:
-        model = getattr(hush.learn, _MODELS[options.model])(**common).fit(X, y)
+        model = getattr(hush.learn, _MODELS[options.model])(**common).fit(X, y, n_rows=options.n_rows)
     except HushError:
         raise
     except ValueError as failure:  # raised by scikit-learn's checks
@@ -170,6 +173,7 @@ def _learn_by_person(
     chosen: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "bounds": features}
     chosen |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
     chosen |= _steps(options) | {"ledger": opened(options.ledger) if options.ledger else None}
+    chosen["neighbours"] = options.neighbours
     if options.model == "logistic":
         chosen["classes"] = _classes(people, target, options.classes)
     else:
@@ -177,7 +181,8 @@ def _learn_by_person(
     if options.penalty is not None:
         chosen["C" if options.model == "logistic" else "alpha"] = options.penalty
     model = getattr(hush.learn, _MODELS[options.model])(**chosen)
-    _show(options, model.fit(people, target, rows_per_unit=options.rows_per_unit), list(features))
+    fitted = model.fit(people, target, rows_per_unit=options.rows_per_unit, n_rows=options.n_rows)
+    _show(options, fitted, list(features))
 
 
 def _classes(people: Any, target: str, given: str | None) -> Any:
@@ -228,35 +233,13 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
     lines.append(f"\n{type(model).__name__}, {about['rows']} rows, solver {about['solver']}: {model.guarantee_}.")
     if options.rows_per_unit is not None:
         lines.append(f"The guarantee is for one person: at most {options.rows_per_unit} rows of each person are used.")
-    elif options.unit is None:
-        lines.append("The guarantee is for one row: each row is assumed to be one person.")
     else:
-        lines.append(f"The guarantee is for one row, and column {options.unit} was checked: each person has one row.")
+        row = "one row more or less" if model.guarantee_.neighbours == "add-remove" else "one row"
+        known = "each row is assumed to be one person"
+        if options.unit is not None:
+            known = f"column {options.unit} was checked, and each person has one row"
+        lines.append(f"The guarantee is for {row}: {known}.")
     emit(options, document, "\n".join(lines))
-
-
-def _first_steps(learn: argparse.ArgumentParser) -> None:
-    """The options of the steps before the fit."""
-    learn.add_argument(
-        "--refine-bounds",
-        action="store_true",
-        help="find narrower ranges within the given ones, for a part of the budget",
-    )
-    learn.add_argument(
-        "--keep", default="auto", metavar="N", help="fit only the N best features, chosen privately; or 'auto' or 'all'"
-    )
-
-
-def _about_the_fit(learn: argparse.ArgumentParser) -> None:
-    """The options of the penalty, the solver and the noise."""
-    learn.add_argument(
-        "--penalty",
-        type=number,
-        help="the penalty: alpha for a regression, C for a logistic regression, as in scikit-learn",
-    )
-    learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
-    _first_steps(learn)
-    learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
 
 
 def register(command: Command) -> None:
@@ -272,6 +255,7 @@ def register(command: Command) -> None:
         metavar="R",
         help="use at most R rows of each person; the guarantee is then for one person, added or removed",
     )
+    about_neighbours(learn)
     learn.add_argument("--model", required=True, choices=sorted(_MODELS))
     learn.add_argument(
         "--target",
@@ -291,6 +275,6 @@ def register(command: Command) -> None:
     learn.add_argument(
         "--classes", metavar="A,B,...", help="the labels, two or more; 'private' finds two with a part of the budget"
     )
-    _about_the_fit(learn)
+    about_the_fit(learn)
     learn.add_argument("--ledger", help="the ledger file to charge (create it with `hush ledger new`)")
     learn.add_argument("--verbose", type=int, default=0, help="1 shows a progress bar, 2 a line per pass")

@@ -46,8 +46,6 @@ _SETTINGS = (
     *("epsilon", "delta", "fit_intercept", "penalise", "solver", "family", "accounting"),
     *("scaling", "scaling_share", "winsorise", "passes", "step", "clip", "interval_share"),
 )
-#: The arguments of `fit` that are for tables only.
-_OF_TABLES = ("features", "rows_per_unit")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -193,9 +191,9 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
             if is_table(X):
                 fit_table(self, X, y, sample_weight, features, rows_per_unit, n_rows)
                 return self._cautioned()
-            given = [name for name, value in zip(_OF_TABLES, (features, rows_per_unit), strict=True) if value]
-            if given:
-                raise Unsupported(f"{given[0]}= is for a table of hush.tables, and X is of another kind; leave it out.")
+            if features or rows_per_unit:
+                name = "features" if features else "rows_per_unit"
+                raise Unsupported(f"{name}= is for a table of hush.tables, and X is of another kind; leave it out.")
             must_need(n_rows, self._relation)
             rows, target = self._checked(X, y)
             hidden = self._relation.hides_rows
