@@ -217,7 +217,7 @@ def test_a_neighbour_moves_what_gets_noise_by_at_most_what_was_charged(solver, s
         for (name, bound, one), (again, same, other) in zip(fits[first][1], fits[second][1], strict=True):
             assert (name, bound) == (again, same) and bound.neighbours == relation
             furthest = max(furthest, moved_share(bound, one - other))
-    assert 0.5 < furthest <= 1.0  # the bounds hold, and they are no idle bounds
+    assert 0.3 < furthest <= 1.0  # the bounds hold, and they are no idle bounds
 
 
 def moved_share(bound, moved) -> float:

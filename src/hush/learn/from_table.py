@@ -51,15 +51,7 @@ def fit_table(
     must_be_secure(model.entropy)
     level("verbose", model.verbose)
     names = _names(model, features)
-    if model.warm_start:
-        raise Unsupported("warm_start=True is for arrays, and X is a table; write warm_start=False.")
-    if model.neighbours == "replace":
-        raise Unsupported(
-            "neighbours='replace' is for arrays: a fit on a table protects a person who is added or removed; leave "
-            "neighbours out."
-        )
-    if not isinstance(target, str):
-        raise InvalidParameter("y must name the column of the target if X is a table; write fit(table, 'smoker').")
+    _must_suit(model, target)
     classes = model._classes_of_table()
     rows = table.row_blocks(names, target, classes=classes, weight=weight, rows_per_unit=rows_per_unit)
     model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
@@ -92,6 +84,19 @@ def fit_table(
     model._write(fit, None if payment is None else payment.entry, list(counted.entries), ledger)
     model._write_classes(classes)
     return model
+
+
+def _must_suit(model: LinearModel, target: Any) -> None:
+    """Refuse options that are for arrays, and a target that is not a name."""
+    if model.warm_start:
+        raise Unsupported("warm_start=True is for arrays, and X is a table; write warm_start=False.")
+    if model.neighbours is not None and model._relation.neighbours == "replace":
+        raise Unsupported(
+            "neighbours='replace' is for arrays: a fit on a table protects a person who is added or removed; leave "
+            "neighbours out."
+        )
+    if not isinstance(target, str):
+        raise InvalidParameter("y must name the column of the target if X is a table; write fit(table, 'smoker').")
 
 
 def _must_agree(rows: Any, request: Request, names: list[str], target: str, classes: Any) -> None:
