@@ -43,6 +43,8 @@ SOLVERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "whitened, logistic": (LogisticRegression, {"solver": "whitened", "passes": 2, "fit_intercept": False}),
     "whitened, lasso": (Lasso, {"solver": "whitened", "passes": 2, "alpha": 0.1}),
     "three classes": (LogisticRegression, {"solver": "whitened", "passes": 2, "classes": (0, 1, 2)}),
+    "intervals": (Ridge, {"solver": "whitened", "passes": 1, "interval_share": 0.3}),
+    "intervals, logistic": (LogisticRegression, {"solver": "statistics", "interval_share": 0.3}),
     "statistics": (Ridge, {"solver": "statistics"}),
     "statistics, lasso": (ElasticNet, {"solver": "statistics", "scaling": "public", "fit_intercept": False}),
     "statistics, logistic": (LogisticRegression, {"solver": "statistics"}),

@@ -49,7 +49,6 @@ def fit_table(
     ledger = model.ledger
     must_be_ledger(ledger)
     must_be_secure(model.entropy)
-    level("verbose", model.verbose)
     names = _names(model, features)
     _must_suit(model, target)
     classes = model._classes_of_table()
@@ -62,22 +61,16 @@ def fit_table(
     must_be_payable(request, ledger)
     rows.must_be_allowed(request.epsilon, request.delta, ledger)
     _must_agree(rows, request, names, target, classes)
-    where = {"source": rows.fingerprint, "block": rows.ledger_block(ledger)}
-    name = f"fit of {type(model).__name__}"
+    where = {"label": f"fit of {type(model).__name__}", "source": rows.fingerprint, "block": rows.ledger_block(ledger)}
     counted = counting.counted(
-        request.epsilon,
-        ledger,
-        model.entropy,
-        rest=lambda made: of_fit(plan(request, counting.guess, made)),
-        label=name,
-        **where,
+        request.epsilon, ledger, model.entropy, rest=lambda made: of_fit(plan(request, counting.guess, made)), **where
     )
     with counted.explained():
         made = plan(_request(model, counting.relation, largest, counted.rows), counted.rows, counted.made)
     source = TableRows(rows, made.rows, len(names), None if weight is None else largest)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
-            payment = pay(made, ledger, name, **where)
+            payment = pay(made, ledger, **where)
         taken = take(made, source, Paid(payment, model.entropy))
         options: dict[str, Any] = {"after_pass": after_pass, "payment": payment, "entropy": model.entropy}
         fit = taken.whole(train(taken.plan, taken.source, **options), made)
@@ -88,6 +81,7 @@ def fit_table(
 
 def _must_suit(model: LinearModel, target: Any) -> None:
     """Refuse options that are for arrays, and a target that is not a name."""
+    level("verbose", model.verbose)
     if model.warm_start:
         raise Unsupported("warm_start=True is for arrays, and X is a table; write warm_start=False.")
     if model.neighbours is not None and model._relation.neighbours == "replace":

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -29,6 +28,7 @@ from hush.learn.scikit_learn import (
     limit_of_weight,
     shares_of_weight,
     sharing_clone,
+    unchanged_on_failure,
     validate_data,
 )
 from hush.learn.training import Fit, Request
@@ -187,7 +187,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         rounded. None releases it with 3 % of epsilon.
         """
         about_callers(charged=self.ledger is not None, private=self.epsilon != np.inf)
-        with self._unchanged_on_failure():
+        with unchanged_on_failure(self):
             if is_table(X):
                 fit_table(self, X, y, sample_weight, features, rows_per_unit, n_rows)
                 return self._cautioned()
@@ -240,17 +240,6 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         fresh = not (self.warm_start and hasattr(self, "coef_"))  # a warm start needs the columns of the last fit
         settings = {"reset": fresh, "dtype": np.float64, "accept_sparse": "csr"} | options
         return checked_rows(self, X, y, hidden=self._relation.hides_rows, **settings)
-
-    @contextlib.contextmanager
-    def _unchanged_on_failure(self) -> Iterator[None]:
-        """Restore the estimator if the fit fails or is interrupted."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _cautioned(self) -> Self:
         """The fitted model, after a warning if its declared bounds are far too wide.

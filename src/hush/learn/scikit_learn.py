@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import numbers
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,7 @@ __all__ = [
     "one_thread",
     "shares_of_weight",
     "sharing_clone",
+    "unchanged_on_failure",
     "validate_data",
     "without_values",
 ]
@@ -101,6 +104,18 @@ def _weights(given: Any) -> NDArray[np.float64] | None:
     except (TypeError, ValueError):
         return None
     return np.asarray(made)
+
+
+@contextlib.contextmanager
+def unchanged_on_failure(model: Any) -> Iterator[None]:
+    """Restore the estimator if its fit fails or is interrupted."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
 
 
 def sharing_clone(model: Any) -> Any:
