@@ -124,10 +124,8 @@ def test_commands_name_the_file_as_it_was_given_and_run(path: Path, monkeypatch:
         assert line == f"hush ledger verify '{given}'" and main(shlex.split(line)[1:]) == 0
     (path.parent / "sub").mkdir()
     monkeypatch.chdir(path.parent / "sub")
-    assert (
-        f"hush ledger verify '{path}'" in hush.report.statement(made).markdown
-        and f"hush ledger verify '{path}'" in statement(path).markdown
-    )
+    for page in (hush.report.statement(made), statement(path)):  # no folder: it may name people or projects
+        assert f"hush ledger verify '{path.name}'" in page.markdown and str(path.parent) not in page.markdown
 
 
 @pytest.mark.parametrize("way", ["itself", "a link", "its log", "another"])

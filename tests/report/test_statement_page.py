@@ -62,7 +62,7 @@ def test_in_a_browser(made: Statement, tmp_path: Path) -> None:
         page = seen.page
         assert page.locator("h1").count() == 1 and page.locator("html").get_attribute("lang") == "en"
         levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(e => e.tagName)")
-        assert levels == ["H1"] + ["H2"] * 10
+        assert levels == ["H1"] + ["H2"] * 12
         assert page.evaluate(
             "[...document.querySelectorAll('table')].every(t => t.caption && t.querySelector('th[scope=col]'))"
         )

@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from plain import complaints
 
 import hush
-from hush import tables
+from hush import federated, learn, tables
 from hush.report import statement
 from hush.report.page import Statement
 from hush.report.wording import Promise
@@ -60,7 +61,7 @@ def test_the_summary_names_data_people_releases_and_budget() -> None:
     page = statement(ledger)
     text = page.markdown.split("## Summary")[1].split("\n## ")[0]
     assert "**Data**: visits.parquet" in text and "/home" not in page.markdown  # a folder may name people
-    assert "**Protected**: each person" in text and "3 releases on" in text and ": wards, ages." in text
+    assert "**Protected**: each person" in text and "3 releases on" in text and ": wards; ages." in text
     assert "% of the budget is spent" in text and page.facts["source"] == "/home/someone/visits.parquet"
 
 
@@ -139,7 +140,7 @@ def test_what_remains_is_true_of_each_rule(rule: dict[str, Any], word: str) -> N
         return ledger
 
     found = re.search(
-        rf"pure epsilon of at most (\S+) \(less 1 %\) still fits, {word} failure probabilities of (\S+)\. Comp",
+        rf"epsilon of at most (\S+) \(less 1 %\) and delta 0 still fits, {word} failure probabilities of (\S+)\. Sev",
         statement(spent()).markdown,
     )
     assert found is not None
@@ -164,18 +165,95 @@ def test_the_statement_says_what_was_asked_by_whom_and_against_whom() -> None:
     )
     page = statement(ledger)
     published = page.markdown.split("## What was published")[1].split("\n## ")[0].replace("\\", "")
-    assert "people: each person once; for each ward (2 listed); only rows where" in published and "30" in published
+    assert "people: number of people; for each ward (a, b); only rows where age is at least 30" in published
     assert "press" in published and "Laplace(" not in published
-    assert page.facts["entries"][0]["about"].startswith("people: each person once")
+    assert page.facts["entries"][0]["about"].startswith("people: number of people")
     assert "an attacker who sees everything that was published" in page.markdown
 
 
 def test_details_are_folded_on_a_page_and_in_order() -> None:
     page = statement(_ledger())
-    headings = [section.heading for section in page.sections]
-    assert headings[:5] == [
-        *("Summary", "The guarantee in three numbers", "What was published", "What remains", "What is not covered")
-    ]
+    headings = [section.heading for section in page.sections if not section.folded]
+    assert headings[:4] == ["Summary", "What was published", "What remains", "What the limits left out"]
+    assert headings[4:] == ["What is not covered", "Assumptions", "How to check this", "Origin"]
     folded = [section.heading for section in page.sections if section.folded]
-    assert folded == ["How to check this", "Mechanisms and proofs", "Glossary"]
+    details = ["The guarantee in three numbers", "Recompute the guarantee", "Mechanisms and proofs", "Glossary"]
+    assert folded == details and [section.heading for section in page.sections][7:11] == details
     assert page.html.count("<details>") == page.html.count("</details>") == len(folded)
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Statement:
+    """The statement of a ledger with answers about a table, a fit, a stream and a share of a federation."""
+    place = tmp_path_factory.mktemp("town hospital") / "hospital.ledger"
+    people, wards = [str(k) for k in range(300)], ["burns", "surgery", "eyes"] * 100
+    rows = pa.table({"who": people, "ward": wards, "age": [20.0, 40.0, 60.0] * 100, "smoker": ["no", "yes"] * 150})
+    table = tables.table(rows, unit="who", population="patients of 2025")
+    with hush.Ledger(
+        place, epsilon=6.0, delta=1e-5, accounts={"planning": (5.0, 1e-6), "research": (4.0, 1e-6)}
+    ) as made:
+        old = table.filter((table["age"] >= 30) & (table["ward"] != "burns"))
+        asked = old.group_by("ward", keys=["surgery", "eyes"], groups_per_unit=2)
+        asked.aggregate(people=tables.count_units(), age=tables.mean("age", low=0, high=120)).plan(
+            0.5, 1e-7, family="laplace"
+        ).answer(ledger=made, label="ages", account="planning")
+        table.aggregate(middle=tables.quantile("age", 0.5, low=0, high=120)).plan(0.5, 1e-7, family="laplace").answer(
+            ledger=made, account="planning"
+        )
+        model = learn.LogisticRegression(
+            epsilon=1.0, delta=1e-7, bounds={"age": (18, 100)}, classes=("no", "yes"), ledger=made, family="gaussian"
+        )
+        model.fit(table, "smoker", n_rows=300)
+        hush.stream(horizon=12, appears=2, apart=3).plan(0.5, 0.0).start(
+            ledger=made, name="visits", population="patients of 2025"
+        )
+        terms = federated.agree(1.0, clip=2.0, coordinates=8, parties=10, rounds=1, delta=0.0, honest=8)
+        terms.pay(made, view="central", label="ten hospitals")
+        made.spend((hush.Laplace(9.0), 1.0), account="research")
+    return statement(place)
+
+
+def test_an_officer_can_answer_from_the_page_alone(hospital: Statement) -> None:
+    """Who is protected and against whom; what was published, when, by whom; what remains; what was left out; how to
+    verify.
+    """
+    text = hospital.markdown.replace("\\", "")
+    part = {piece.split("\n", 1)[0]: piece for piece in text.split("\n## ")}
+    summary, table, left = part["Summary"], part["What was published"], part["What remains"]
+    assert "**Protected**: each person." in summary and "**Against**: an attacker who sees everything" in summary
+    assert (
+        "**Data**: population patients of 2025" in summary
+        and "**By**: planning (2), not stated (3), research (1)." in summary
+    )
+    for asked in (
+        "people: number of people; age: mean of age, values from 0 to 120, at most 1 row of a person in a group; for "
+        "each ward (surgery, eyes); a person counts in at most 2 groups; only rows where age is at least 30 and ward "
+        "is not 'burns'",
+        "middle: median of age, values from 0 to 120",
+        "the coefficients of a model (LogisticRegression) that predicts smoker from age; at most 1 row of a person",
+        "running totals of people, published 12 times, once each period; a person appears in at most 2 periods, at "
+        "least 3 apart",
+        "the sum of the updates of all parties: 8 numbers, each update limited to size 2",
+    ):
+        assert asked in table
+    assert "not recorded" in table and "sigma" not in table and "Laplace(" not in table
+    assert re.search(r"One further release with an epsilon of at most [\d.]+ \(less 1 %\) and delta 0 still fits", left)
+    assert re.search(r"\| planning \| epsilon 5, delta 1e-06 \| epsilon [\d.]+ \| [\d.]+ % \|", left)
+    assert "were moved to its ends or left out" in part["What the limits left out"]
+    assert (
+        "hush ledger verify" in part["How to check this"] and "Digest of the last line: " in part["How to check this"]
+    )
+    assert "town hospital" not in text and "/" not in summary + table  # no folder
+
+
+def test_what_is_not_folded_is_plain(hospital: Statement) -> None:
+    main, *others = [
+        line.removeprefix("- ").replace("**", "").replace("\\", "")
+        for section in hospital.sections
+        if not section.folded or section.heading == "Glossary"
+        for block in section.blocks
+        if block.kind not in ("code", "table")
+        for line in block.markdown().splitlines()
+    ]
+    assert "goes from 50 % to at most" in main and len(main.split()) <= 32
+    assert len(others) > 35 and complaints("\n".join(others)) == []

@@ -96,7 +96,9 @@ class Terms:
         Without a ledger the payment is unaccounted: another party, such as the server, keeps the client's budget.
         """
         slip = 0.0 if ledger is None else self.slip(rounds=1, view=view, epsilon=ledger.cap.epsilon)
-        return pay(ledger, self.charges(view), label=label, extra_delta=slip)
+        seen = "the sum of the updates of all parties" if view == "central" else "the update of one party"
+        about = f"{seen}: {self.coordinates} numbers, each update limited to size {self.clip:g}"
+        return pay(ledger, self.charges(view), label=label, extra_delta=slip, about=about)
 
     def curve(self, view: str, *, rounds: int | None = None) -> Curve:
         """The privacy curve of `rounds` rounds (default: all) in a view; `slip` must be added to its delta."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import BudgetExceeded, Unsupported, whole
+from hush.learn.fit_words import ROWS
 from hush.learn.relation import Relation
 from hush.learn.row_count import LEAST_ROWS, RowCount
 from hush.ledger import Ledger
@@ -113,7 +114,8 @@ class Counting:
             return Counted(max(self.exact(), LEAST_ROWS))
         made = RowCount.planned(epsilon, self.relation)
         _must_cover(ledger, made, rest, where.get("block", ""))
-        rows, entry = made.release(self.exact(), ledger, entropy, label=f"number of rows for a {label}", **where)
+        named = {"label": f"number of rows for a {label}", "about": ROWS}
+        rows, entry = made.release(self.exact(), ledger, entropy, **named, **where)
         return Counted(rows, made, () if entry is None else (entry.number,))
 
 

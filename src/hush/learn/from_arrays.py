@@ -17,6 +17,7 @@ from hush.errors import Unsupported
 from hush.learn.block_rows import MemoryRows, must_be_streamed, must_hold_zero
 from hush.learn.counting import Counting, declared_rows, of_fit
 from hush.learn.first_steps import take
+from hush.learn.fit_words import about_arrays
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, level, reporter
 from hush.learn.training import Plan, Request, must_be_payable, pay, plan, train
@@ -61,7 +62,7 @@ def fit_arrays(
         _must_suit(made, model, rows, weights)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
-            payment = pay(made, ledger, name)
+            payment = pay(made, ledger, name, about=about_arrays(type(model).__name__, rows.shape[1]))
         paid = Paid(payment, entropy)
         values = target(made, paid) if callable(target) else target
         taken = take(made, MemoryRows(rows, values, weights, public_rows=counted.rows), paid)

@@ -18,6 +18,7 @@ from hush.errors import InvalidParameter, Unsupported
 from hush.learn.block_rows import TableRows, must_be_streamed
 from hush.learn.counting import Counting, declared_rows, of_fit
 from hush.learn.first_steps import take
+from hush.learn.fit_words import about_table
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, level, reporter
 from hush.learn.relation import Relation
@@ -70,7 +71,8 @@ def fit_table(
     source = TableRows(rows, made.rows, len(names), None if weight is None else largest)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
-            payment = pay(made, ledger, **where)
+            about = about_table(type(model).__name__, names, target, rows.rows_per_unit)
+            payment = pay(made, ledger, **where, about=about)
         taken = take(made, source, Paid(payment, model.entropy))
         options: dict[str, Any] = {"after_pass": after_pass, "payment": payment, "entropy": model.entropy}
         fit = taken.whole(train(taken.plan, taken.source, **options), made)

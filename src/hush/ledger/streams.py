@@ -74,7 +74,16 @@ class Streams:
         store.keep(log, account)
 
     def create(
-        self, name: str, plan: str, mark: str, paid: list[Charge], budget: Budget, *, label: str, account: str = ""
+        self,
+        name: str,
+        plan: str,
+        mark: str,
+        paid: list[Charge],
+        budget: Budget,
+        *,
+        label: str,
+        account: str = "",
+        about: str = "",
     ) -> StreamRecord:
         """Charge the ledger for a new stream and record it. After a crash between the two, a second call with the same
         charges records it and charges nothing more.
@@ -83,7 +92,7 @@ class Streams:
 
         turn = Turn(f"stream {name}", 1, 1)
         payment = self._ledger.spend(
-            paid, label=label, epsilon=budget.epsilon, delta=budget.delta, turn=turn, account=account
+            paid, label=label, epsilon=budget.epsilon, delta=budget.delta, turn=turn, account=account, about=about
         )
         if payment.number is None or payment.charges != tuple(paid):
             raise InvalidParameter(

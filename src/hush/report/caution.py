@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["ADAPTIVE", "AGAINST", "COMPOSED", "GLOSSARY", "NOT_COVERED", "blocks", "compared", "protected"]
+__all__ = [
+    "ADAPTIVE",
+    "AGAINST",
+    "COMPOSED",
+    "GLOSSARY",
+    "LEFT_OUT",
+    "NOT_COVERED",
+    "NUMBERS",
+    "WORST",
+    "blocks",
+    "compared",
+    "protected",
+]
 
 #: The data sets that the guarantee compares, for each neighbouring relation.
 _COMPARED = {
@@ -14,8 +26,30 @@ _COMPARED = {
 
 #: The attacker.
 AGAINST = (
-    "an attacker who sees everything that was published, who knows the data of everybody else, and who wants to find "
-    "out whether a person is in the data, or what the person's data are."
+    "an attacker who sees everything that was published and knows the data of everybody else. The attacker wants to "
+    "find out whether a person is in the data, or what the person's data are."
+)
+
+#: What the main number means.
+WORST = (
+    "This is a bound for the worst case: the attacker knows the data of everybody else, and at first both answers are "
+    "equally likely. For an attacker who knows less it holds too."
+)
+
+#: How the table of mechanisms counts numbers.
+NUMBERS = (
+    "Numbers that one person changes in a table: the groups that a person may contribute to, times the numbers behind "
+    "the answers of one group. A mean needs two, a sum and a count, and groups that are found privately need a count "
+    "of people. Each number is divided by its bound."
+)
+
+#: What limits do to the answers.
+LEFT_OUT = (
+    "One person must change an answer by a limited amount only. Therefore values outside their range were moved to its "
+    "ends or left out, and so were rows and groups of a person beyond the limits. The table above states range and "
+    "limits of each answer, where they were recorded. How many values and rows this concerned is measured with noise "
+    "for each answer about a table; the statement of that answer shows it. The limits make answers less exact. They do "
+    "not weaken the protection."
 )
 
 #: How a ledger adds up charges, for each of its rules.
@@ -69,8 +103,7 @@ NOT_COVERED = (
     "Groups of people: for k people together (a family, copies of one record), epsilon is k times as large, and delta "
     "is larger too.",
     "General facts: answers can show something about people like you, whether or not you are in the data.",
-    "Accuracy: clipping to declared bounds and leaving out rows beyond the declared limits bias the answers. Noise "
-    "intervals do not show this bias.",
+    "Accuracy: what the limits left out makes answers too small or too large. Noise intervals do not show this error.",
     "Side channels: running time, memory, logs and the machine itself. The random numbers come from the "
     "operating system.",
     "Declared facts: bounds, keys and sensitivities that a user declared must not come from the data. hush does not "
@@ -89,7 +122,7 @@ GLOSSARY = (
     ),
     (
         "person",
-        "whoever the guarantee protects: one value of the person column of a table, one row of a training set, or "
+        "the one whom the guarantee protects: one value of the person column of a table, one row of a training set, or "
         "one client of a federation.",
     ),
     (

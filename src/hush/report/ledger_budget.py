@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hush.ledger import Cap
 from hush.ledger.account import Account
 from hush.ledger.listed import Listed
 from hush.numerics.rounding import rounded_down, rounded_up
-from hush.report.page import Block, Meter, Text
+from hush.report.page import Block, Meter, Table, Text
 
-__all__ = ["WHOLE", "other_kind", "pair_in_words", "promised_account", "remaining", "spent_in_words"]
+__all__ = ["WHOLE", "accounts", "other_kind", "pair_in_words", "promised_account", "remaining", "spent_in_words"]
 
 #: Rules under which the amount that is spent may depend on answers, so that the whole budget is promised.
 WHOLE = ("adaptive", "filters", "rho", "mu")
@@ -23,15 +25,16 @@ def spent_in_words(account: Account) -> str:
     """How much is spent. Where the next release may depend on answers, also what is promised in its place."""
     cap, spent = account.cap, account.spent
     amount = f"epsilon {rounded_up(spent.epsilon)} of {rounded_down(cap.epsilon)} at delta {rounded_down(cap.delta)}"
-    text = f"{100.0 * account.share:.1f} % of the budget is spent: {amount}."
+    text = f"{100.0 * account.share:.1f} % of the budget is spent"
     if account.rule not in (*WHOLE, "listed") or not account.totals:
-        return text
+        return f"{text}: {amount}."
     whole = promised_account(account)
     most = cap.epsilon if whole is account else whole.spent.epsilon
     what = "the whole budget" if whole is account else f"the whole list of {len(cap.releases or ())} releases"
+    measure = "" if whole is not account else " in the unit in which this ledger adds up, which is not epsilon"
     return (
-        f"{text} This is the cost of exactly these releases, fixed in advance. They may depend on earlier answers, "
-        f"so the guarantee is that of {what}: epsilon {rounded_up(most)} at delta {rounded_up(cap.delta)}."
+        f"{text}{measure}. These releases alone, if fixed in advance, cost {amount}. They may depend on earlier "
+        f"answers, so the guarantee is that of {what}: epsilon {rounded_up(most)} at delta {rounded_up(cap.delta)}."
     )
 
 
@@ -59,13 +62,30 @@ def remaining(account: Account) -> tuple[Block, ...]:
         )
         still = f"{which} {'was' if number == 1 else 'were'} not made. Nothing else fits."
         return (Meter(account.share, spent_in_words(account)), Text(still))
-    more = f"A further release with a pure epsilon of at most {rounded_down(left.epsilon)} (less 1 %) still fits"
+    more = (
+        f"One further release with an epsilon of at most {rounded_down(left.epsilon)} (less 1 %) and delta 0 still fits"
+    )
     if left.delta:  # a filter keeps a reserve for failure probabilities; under other rules both use the same budget
         together = "and with it" if account.rule == "adaptive" else "or, instead,"
         more += f", {together} failure probabilities of {rounded_down(left.delta, 3)}"
-    several = "Composition is not addition: several small releases may fit together where one large release does not."
+    several = "Several small releases may fit together where one large release does not."
     blocks: list[Block] = [Meter(account.share, spent_in_words(account)), Text(f"{more}. {several}")]
     if account.rule == "adaptive":
         once = "Under the rule of this ledger, the first release pays once for the conversion to epsilon and delta."
         blocks.append(Text(once))
     return tuple(blocks)
+
+
+def accounts(known: Mapping[str, Account]) -> tuple[Block, ...]:
+    """What each sub-account may spend and has spent; nothing for a ledger without sub-accounts."""
+    rows = tuple(
+        (
+            name,
+            f"epsilon {rounded_down(one.cap.epsilon)}, delta {rounded_down(one.cap.delta)}",
+            f"epsilon {rounded_up(one.spent.epsilon)}" if one.totals else "nothing",
+            f"{100.0 * one.share:.1f} %",
+        )
+        for name, one in known.items()
+    )
+    heads = ("account", "may spend", "has spent", "share")
+    return (Table("Accounts of the ledger", heads, rows),) if rows else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -16,8 +17,16 @@ from hush.ledger.entry import hush_version
 from hush.ledger.listed import Listed
 from hush.numerics.rounding import round_down, round_up, rounded_up
 from hush.privacy.charge import Budget
-from hush.report import caution, check, proof
-from hush.report.ledger_budget import WHOLE, other_kind, pair_in_words, promised_account, remaining, spent_in_words
+from hush.report import caution, check
+from hush.report.ledger_budget import (
+    WHOLE,
+    accounts,
+    other_kind,
+    pair_in_words,
+    promised_account,
+    remaining,
+    spent_in_words,
+)
 from hush.report.mechanisms import MOST, mechanisms
 from hush.report.page import Block, Code, Points, Section, Statement, Table, Terms, Text
 from hush.report.wording import Promise
@@ -48,13 +57,15 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
     made = f"Made by hush {hush_version()} on {now}, from the ledger alone; the ledger was only read."
     sections = (
         Section("Summary", _summary(account, promise, entries, view.source)),
-        Section("The guarantee in three numbers", _guarantee(account, promise, rule)),
         Section("What was published", _published(entries)),
-        Section("What remains", remaining(account)),
+        Section("What remains", (*remaining(account), *accounts(ledger.accounts))),
+        Section("What the limits left out", (Text(caution.LEFT_OUT),)),
         Section("What is not covered", (Points(caution.NOT_COVERED),)),
         Section("Assumptions", (Points(_assumptions(account, rule, bool(command))),)),
-        Section("How to check this", _checks(command, view.digest, lines, account), folded=True),
-        Section("Mechanisms and proofs", mechanisms(account.releases), folded=True),
+        Section("How to check this", _checks(command, view.digest)),
+        Section("The guarantee in three numbers", _guarantee(account, promise, rule), folded=True),
+        Section("Recompute the guarantee", _recomputed(lines, account), folded=True),
+        Section("Mechanisms and proofs", (*mechanisms(account.releases), Text(caution.NUMBERS)), folded=True),
         Section("Glossary", (Terms(caution.GLOSSARY),), folded=True),
         Section("Origin", (Text(made),)),
     )
@@ -160,10 +171,11 @@ def _summary(
         return (Text(empty, strong=True), Terms(tuple(rows)))
     rows += [
         ("Published", _releases(entries)),
+        *([("By", _by(entries))] if any(entry.account for entry in entries) else []),
         ("Guarantee", f"all releases together keep {promise.numbers}."),
         ("Budget", spent_in_words(account)),
     ]
-    return (Text(promise.main("all of these answers"), strong=True), Terms(tuple(rows)))
+    return (Text(promise.main("all of these answers"), strong=True), Text(caution.WORST), Terms(tuple(rows)))
 
 
 def _releases(entries: tuple[Entry, ...]) -> str:
@@ -173,7 +185,14 @@ def _releases(entries: tuple[Entry, ...]) -> str:
     when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[1]}"
     labels = list(dict.fromkeys(entry.label for entry in entries if entry.label))
     more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
-    return f"{count} {when}" + (f": {', '.join(labels[:_LABELS])}{more}." if labels else ".")
+    named = "; ".join(labels[:_LABELS])
+    return f"{count} {when}" + (f": {named}{more}." if labels else ".")
+
+
+def _by(entries: tuple[Entry, ...]) -> str:
+    """The accounts that published, each with its number of releases."""
+    counted = Counter(entry.account or "not stated" for entry in entries)
+    return ", ".join(f"{name} ({number})" for name, number in counted.items()) + "."
 
 
 def _guarantee(account: Account, promise: Promise | None, rule: str) -> tuple[Block, ...]:
@@ -200,7 +219,7 @@ def _published(entries: tuple[Entry, ...]) -> tuple[Block, ...]:
     rows = tuple(
         (
             *(str(e.number), e.time[:16].replace("T", " "), *((e.account or "not stated",) if by else ())),
-            *(e.label or "no label", e.about or f"not recorded; noise: {_noises(e)}", _claimed(e)),
+            *(e.label or "no label", e.about or "not recorded", _claimed(e)),
         )
         for e in shown
     )
@@ -209,12 +228,6 @@ def _published(entries: tuple[Entry, ...]) -> tuple[Block, ...]:
     earlier = len(entries) - len(shown)
     more = Text(f"{earlier} earlier entries are included in the guarantee but not listed here; --json lists them.")
     return (table, more) if earlier else (table,)
-
-
-def _noises(entry: Entry) -> str:
-    parts = [proof.named(charge) + (f" x {charge.times}" if charge.times > 1 else "") for charge in entry.charges]
-    shown = ", ".join(parts[:6]) + (f", and {len(parts) - 6} more" if len(parts) > 6 else "")
-    return shown + (f"; failure probability {rounded_up(entry.extra_delta, 3)}" if entry.extra_delta else "")
 
 
 def _claimed(entry: Entry) -> str:
@@ -226,13 +239,10 @@ def _claimed(entry: Entry) -> str:
 def _assumptions(account: Account, rule: str, on_disk: bool) -> tuple[str, ...]:
     return (
         caution.compared(_relation(account)),
-        "Person: each release defines who is one person: a value of the person column of a table, a row of a training "
-        "set, a client of a federation, or whatever the caller of release() declared.",
+        "Person: each release defines who is one person. It is a value of the person column of a table, a row of a "
+        "training set, a client of a federation, or what the program declared.",
         "Bounds: one person changes an answer by at most what the table of mechanisms states. Tables and models "
         "enforce this by clipping.",
-        "Numbers that one person changes in a table: the groups that a person may contribute to, times the numbers "
-        "behind the answers of one group. A mean needs two, a sum and a count, and groups that are found privately "
-        "need a count of people. Each number is divided by its bound.",
         caution.ADAPTIVE[rule],
         *([caution.blocks(account.cap.blocks)] if account.cap.blocks is not None else []),
         f"Noise: drawn exactly as stated, on a lattice, after the charge was "
@@ -241,22 +251,33 @@ def _assumptions(account: Account, rule: str, on_disk: bool) -> tuple[str, ...]:
     )
 
 
-def _checks(command: str, digest: str, lines: str, account: Account) -> tuple[Block, ...]:
+def _checks(command: str, digest: str) -> tuple[Block, ...]:
+    """How to check the file, for everybody who may read it."""
     blocks: list[Block] = []
     if command:
         file = shlex.quote(command)
-        chain = "The ledger file: each line contains a SHA-256 hash of the line before. These commands read all lines:"
+        chain = (
+            "Everybody who may read the ledger file can check it. Each line contains a SHA-256 hash of the line "
+            "before, so a changed or removed line is found. The first command checks this, the second prints every "
+            "entry, and the third makes this statement again:"
+        )
         blocks += [
             Text(chain),
             Code(f"hush ledger verify {file}\nhush ledger show {file} --all\nhush report {file} --json", "sh"),
         ]
-    blocks.append(Text(f"Digest of the last line, which changes if any entry is changed: {digest}"))
-    if lines:
-        spent, what = repr(promised_account(account).spent.epsilon), "the epsilon that is spent"
-        what = "the epsilon of the whole list" if isinstance(account, Listed) else what
-        text = f"The composition, from the mechanisms alone. These lines print {spent}, {what}:"
-        blocks += [Text(text), Code(lines, "python")]
+    kept = "Write it down elsewhere: it changes if any entry is changed."
+    blocks.append(Text(f"Digest of the last line: {digest}. {kept}"))
     return tuple(blocks)
+
+
+def _recomputed(lines: str, account: Account) -> tuple[Block, ...]:
+    """The lines that recompute the epsilon from the mechanisms."""
+    if not lines:
+        return (Text("There are no lines that recompute this guarantee in one step; `hush ledger verify` does it."),)
+    spent, what = repr(promised_account(account).spent.epsilon), "the epsilon that is spent"
+    what = "the epsilon of the whole list" if isinstance(account, Listed) else what
+    text = f"The composition, from the mechanisms alone. These lines print {spent}, {what}:"
+    return (Text(text), Code(lines, "python"))
 
 
 # -- plain values --------------------------------------------------------------------------------------------

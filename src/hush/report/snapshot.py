@@ -60,9 +60,13 @@ def reading(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
 
 
 def from_here(path: str | os.PathLike[str]) -> str:
-    """The path of a file for a command in the current folder: relative if the file is below it, else absolute."""
+    """The path of a file for a command: relative to the current folder if the file is below it, else the name alone,
+    for a command in the folder of the file. It is never absolute, because folders may name people or projects.
+    """
     full, here = Path(path), Path.cwd()
-    return str(full.relative_to(here) if full.is_relative_to(here) else full)
+    if not full.is_absolute():
+        return str(full)
+    return str(full.relative_to(here)) if full.is_relative_to(here) else full.name
 
 
 def spare(place: Path, *ledgers: str | os.PathLike[str]) -> None:

@@ -56,5 +56,5 @@ def statement(subject: Any, *, ledger: Ledger | str | os.PathLike[str] | None = 
 def _named(subject: Ledger | str | os.PathLike[str]) -> str:
     """The name of the file for a command in the current folder, as it was given; "" for a ledger in memory."""
     if not isinstance(subject, Ledger):
-        return os.fspath(subject)
+        return from_here(subject)
     return "" if subject.path is None else from_here(subject.path)

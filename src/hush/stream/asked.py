@@ -73,6 +73,12 @@ class Stream:
             return "a person appears in at most one period"
         return f"a person appears in at most {self.appears} periods, at least {self.apart} apart"
 
+    @property
+    def in_words(self) -> str:
+        """The whole stream in words, for the statement of a ledger."""
+        end = "until it is stopped" if self.horizon is None else f"{self.horizon} times"
+        return f"{self.asked} of people, published {end}, once each period; {self.people}"
+
     @called_like("stream(horizon=365).plan(1.0, 1e-6)")
     def plan(self, epsilon: float, delta: float) -> StreamPlan:
         """The strategy and the noise of least mean squared error for this budget. Nothing is spent before `start`."""

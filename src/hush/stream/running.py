@@ -257,7 +257,7 @@ def started(
     kept = Secret.made(path)
     if path is None:
         _MEMORY.setdefault(ledger, {})[title] = kept
-    named = {"label": label or f"stream {title}", "account": account}
+    named = {"label": label or f"stream {title}", "account": account, "about": plan.stream.in_words}
     text = json.dumps(plain, sort_keys=True, allow_nan=False)
     try:
         record = streams.create(title, text, kept.mark, plan.charges, plan.budget, **named)

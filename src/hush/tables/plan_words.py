@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from hush.ledger.entry import LONGEST_TEXT
+from hush.tables.condition_words import condition_in_words
 from hush.tables.contribution import Part
 from hush.tables.description import QueryDescription
+from hush.tables.measure import Prepared
 
 __all__ = ["keys_in_words", "moves_in_words", "question_in_words"]
 
 _KEYS = 5  # a plan shows at most this many keys of a public list
+_HALF = 0.5  # the quantile that has a name
+#: What an aggregate gives, in words; others have their own name.
+_KINDS = {"count": "number of rows", "count_units": "number of people"}
 
 
 def moves_in_words(parts: Sequence[Part]) -> str:
@@ -33,15 +38,41 @@ def keys_in_words(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> str:
 
 def question_in_words(query: QueryDescription) -> str:
     """What is asked: the numbers with their bounds, the groups, and the rows. It holds nothing but public facts."""
-    open_bounds = query.open_bounds
-    parts = [
-        f"{m.name}: {m.kind}, bounds found privately" if m.name in open_bounds else m.bounds_text for m in query.shown
-    ]
-    text = "; ".join(parts) or "which groups exist, without numbers"
-    names = query.grouping.names
-    if names:
-        how = "found in the data" if query.grouping.keys is None else f"{len(query.grouping.keys)} listed"
-        text += f"; for each {', '.join(names)} ({how})"
+    text = "; ".join(_asked(query, measure) for measure in query.shown) or "which groups exist, without numbers"
+    text += _groups_in_words(query)
     if query.table.filters:
-        text += f"; only rows where {', and '.join(query.table.filters)}"
+        text += f"; only rows where {', and '.join(map(condition_in_words, query.table.filters))}"
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
+
+
+def _asked(query: QueryDescription, measure: Prepared) -> str:
+    """One number: its name in the answer, what it is, and its limits."""
+    declared = dict(query.declared).get(measure.name)
+    column = getattr(declared, "column", None)
+    name = column if isinstance(column, str) or column is None else str(column.get_name())
+    kind = _KINDS.get(measure.kind, measure.kind.replace("_", " "))
+    share = getattr(declared, "q", None)
+    if measure.kind == "quantile" and share is not None:
+        kind = "median" if share == _HALF else f"quantile {share}"
+    text = f"{measure.name}: {kind}" + (f" of {name}" if name else "")
+    if measure.name in query.open_bounds:
+        text += ", bounds found privately"
+    elif getattr(declared, "low", None) is not None:
+        text += f", values from {getattr(declared, 'low', '')} to {getattr(declared, 'high', '')}"
+    if measure.rows is not None and not query.table.one_row:
+        text += f", at most {measure.rows} row{'s' * (measure.rows > 1)} of a person in a group"
+    return text
+
+
+def _groups_in_words(query: QueryDescription) -> str:
+    grouping = query.grouping
+    if not grouping.names:
+        return ""
+    if grouping.keys is None:
+        which = " (found in the data)"
+    elif len(grouping.names) == 1 and len(grouping.keys) <= _KEYS:
+        which = f" ({', '.join(str(key[0]) for key in grouping.keys)})"
+    else:
+        which = f" ({len(grouping.keys)} listed groups)"
+    most = f"; a person counts in at most {grouping.groups} groups" if grouping.groups > 1 else ""
+    return f"; for each {' and '.join(grouping.names)}{which}{most}"
