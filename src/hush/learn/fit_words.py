@@ -13,21 +13,23 @@ ROWS = "the number of rows of the data, which the noise of the model needs"
 _NAMES = 6  # columns that are named
 
 
-def about_arrays(kind: str, columns: int) -> str:
+def about_arrays(model: object, columns: int) -> str:
     """The words about a fit on arrays.
 
-    >>> about_arrays("Ridge", 3)
-    'the coefficients of a model (Ridge) of 3 columns; one row is one person'
+    >>> about_arrays(object(), 3)
+    'the coefficients of a model (object) of 3 columns; one row is one person'
     """
-    return f"the coefficients of a model ({kind}) of {columns} columns; one row is one person"
+    return f"the coefficients of a model ({type(model).__name__}) of {columns} columns; one row is one person"
 
 
-def about_table(kind: str, names: Sequence[str], target: str, rows: int) -> str:
+def about_table(model: object, names: Sequence[str], target: str, rows: int) -> str:
     """The words about a fit on a table, of which at most so many rows of a person count.
 
-    >>> about_table("Ridge", ["age", "bmi"], "cost", 2)
-    'the coefficients of a model (Ridge) that predicts cost from age, bmi; at most 2 rows of a person'
+    >>> about_table(object(), ["age", "bmi"], "cost", 2)
+    'the coefficients of a model (object) that predicts cost from age, bmi; at most 2 rows of a person'
     """
     shown = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more columns" if len(names) > _NAMES else "")
     most = f"at most {rows} row{'s' * (rows > 1)} of a person"
-    return f"the coefficients of a model ({kind}) that predicts {target} from {shown}; {most}"[:LONGEST_TEXT]
+    return f"the coefficients of a model ({type(model).__name__}) that predicts {target} from {shown}; {most}"[
+        :LONGEST_TEXT
+    ]

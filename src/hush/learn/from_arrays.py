@@ -62,7 +62,7 @@ def fit_arrays(
         _must_suit(made, model, rows, weights)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
-            payment = pay(made, ledger, name, about=about_arrays(type(model).__name__, rows.shape[1]))
+            payment = pay(made, ledger, name, about=about_arrays(model, rows.shape[1]))
         paid = Paid(payment, entropy)
         values = target(made, paid) if callable(target) else target
         taken = take(made, MemoryRows(rows, values, weights, public_rows=counted.rows), paid)

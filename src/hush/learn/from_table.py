@@ -71,8 +71,7 @@ def fit_table(
     source = TableRows(rows, made.rows, len(names), None if weight is None else largest)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
-            about = about_table(type(model).__name__, names, target, rows.rows_per_unit)
-            payment = pay(made, ledger, **where, about=about)
+            payment = pay(made, ledger, **where, about=about_table(model, names, target, rows.rows_per_unit))
         taken = take(made, source, Paid(payment, model.entropy))
         options: dict[str, Any] = {"after_pass": after_pass, "payment": payment, "entropy": model.entropy}
         fit = taken.whole(train(taken.plan, taken.source, **options), made)
