@@ -84,7 +84,7 @@ def test_the_slider_and_the_direction_show_joint_noise(page):
     assert page.inner_text("#limit-head") == "Above the limit"
 
 
-def test_several_numbers_have_one_group_and_one_release(page, opened):
+def test_several_numbers_have_one_group_and_sum_model(page, opened):
     page.focus("#groups")
     page.keyboard.press("End")
     drawn(page, replace(START, groups=16))

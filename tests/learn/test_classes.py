@@ -219,7 +219,7 @@ def test_an_l1_penalty_leads_to_its_minimum():
     assert np.abs(push.mean(axis=0)).max() < 1e-8 and (weights == 0.0).any()
 
 
-def test_a_fit_has_the_shapes_the_charge_and_the_receipt_of_one_release():
+def test_a_fit_has_the_shapes_the_charge_and_the_receipt_of_sum_model():
     ledger = Ledger(None, epsilon=2.0, delta=1e-5)
     model = LogisticRegression(**ABC, ledger=ledger).fit(X, Y)
     assert list(model.classes_) == ["a", "b", "c"] and model.coef_.shape == (3, 2) and model.intercept_.shape == (3,)

@@ -180,7 +180,7 @@ def test_the_table_of_equal_releases_says_what_fits() -> None:
             assert int((int(advance) + 0.5) * limit["first"] / limit["all"]) == int(adaptive)
 
 
-def test_one_release_may_take_the_whole_budget_and_then_nothing_else_fits() -> None:
+def test_sum_model_may_take_the_whole_budget_and_then_nothing_else_fits() -> None:
     for noise in (Gaussian(float(hush.gaussian.sigma(1.0, 1e-6))), hush.calibrate(1.0, 1e-6, family="osgt").noise):
         ledger = Ledger(None, epsilon=1.0, delta=1e-6)
         ledger.spend((noise, 1.0), epsilon=1.0, delta=1e-6)

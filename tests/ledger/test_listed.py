@@ -194,7 +194,7 @@ def test_a_ledger_with_a_list_makes_no_new_plans() -> None:
         Ledger(None, epsilon=1.0, delta=1e-6, releases=[private.aggregate(n=tables.count_units()).plan(0.5, 1e-6)])
 
 
-def test_a_list_of_one_release_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_of_sum_model_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Contingency tables and the largest groups too; a data file in the place of a plan is never to be overwritten."""
     file, place = tmp_path / "a.parquet", tmp_path / "a.ledger"
     pyarrow.parquet.write_table(pa.table({"id": [1, 2, 3], "w": ["a", "b", "a"]}), file)

@@ -119,7 +119,7 @@ def test_a_calibrated_budget_is_spent_to_the_end() -> None:
         ledger.verify()
 
 
-def test_one_release_may_take_everything() -> None:
+def test_sum_model_may_take_everything() -> None:
     for epsilon, delta in ((1.0, 1e-6), (0.1, 1e-9), (5.0, 1e-3)):
         for choice in hush.calibrate(epsilon, delta).ranking:
             if choice.noise is not None:

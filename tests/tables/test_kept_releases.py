@@ -128,7 +128,7 @@ print(answer["n"].tolist(), answer.receipt.get("kept", "fresh")[:7])
 
 
 @pytest.mark.parametrize("made_before", [False, True])
-def test_processes_that_ask_for_one_release_at_once_pay_once_and_see_one_answer(
+def test_processes_that_ask_for_sum_model_at_once_pay_once_and_see_one_answer(
     tmp_path: Path, made_before: bool
 ) -> None:
     """All of them find no answer first. Then all go on at once, or only after this process has made the release."""

@@ -329,7 +329,7 @@ def test_everything_for_each_output_many_times():
 
 
 @pytest.mark.exhaustive
-def test_one_release_for_each_output():
+def test_sum_model_for_each_output():
     """A release of its own for each of 2 x 1000 outputs, with a salt of its own: the worst person's groups change
     from one to the next.
     """

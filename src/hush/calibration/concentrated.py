@@ -20,13 +20,13 @@ from hush.privacy.budget import Budget
 from hush.privacy.charge import Charge
 from hush.privacy.concentrated import epsilon_with_mu, epsilon_with_rho, mu_squared, rho
 
-__all__ = ["for_one_release", "plan_for"]
+__all__ = ["for_sum_model", "plan_for"]
 
 _TRIES = 60  # halvings of the range of a scale: to the last bit of a float
 _INDEPENDENT = "independent"
 
 
-def for_one_release(budget: Budget, times: int) -> float:
+def for_sum_model(budget: Budget, times: int) -> float:
     """The pure epsilon of a release of which `times` together keep the budget."""
     if budget.rho is not None:
         return epsilon_with_rho(down(budget.rho / times, FEW_ROUNDINGS))

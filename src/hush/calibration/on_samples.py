@@ -49,7 +49,7 @@ def choices_on_samples(demand: CalibrationRequest, family: str | None, rule: Rul
         one_of("family", family, (*(row.name for row in rows), "independent"))
         rows = tuple(row for row in rows if row.name == family)
     try:
-        single = _for_one_release(demand)
+        single = _for_sum_model(demand)
     except HushError as failure:
         return [RankedNoise(row.name, reason=str(failure).rstrip(".")) for row in rows]
     return [_choice(demand, single, row, rule) for row in rows]
@@ -72,7 +72,7 @@ def _sigma(demand: CalibrationRequest) -> float:
     return noise_multiplier(demand.epsilon, demand.delta, demand.rate, demand.times) * demand.bound.l2_bound
 
 
-def _for_one_release(demand: CalibrationRequest) -> CalibrationRequest:
+def _for_sum_model(demand: CalibrationRequest) -> CalibrationRequest:
     """One release on all people: of the same pure epsilon, or for which Gaussian noise has the same scale."""
     assert demand.rate is not None
     if demand.delta == 0.0:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hush.calibration.arguments import demand_of, family_names, must_have_pair, no_effect, other_budget
-from hush.calibration.concentrated import for_one_release, plan_for
+from hush.calibration.concentrated import for_sum_model, plan_for
 from hush.calibration.extreme import extreme_budgets
 from hush.calibration.fewer_facts import fewer_facts, least_possible
 from hush.calibration.kept import kept_or_found
@@ -128,7 +128,7 @@ def _other_budget(budget: Budget, given: tuple[Any, ...], family: str | None, va
     """The plan for a budget in rho or mu."""
     sensitivity, loss, times, notion, step, weights = given
     demand = demand_of(budget.epsilon, budget.delta, sensitivity, loss, times, notion, step, weights)
-    pure = for_one_release(budget, demand.times)
+    pure = for_sum_model(budget, demand.times)
     options = {"family": family, "loss": loss, "step": step, "values": values, "weights": weights}
     return plan_for(budget, demand, family, lambda: calibrate(pure, 0.0, sensitivity, **options))
 

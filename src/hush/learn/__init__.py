@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hush.learn.estimator import ElasticNet, Lasso, LogisticRegression, Ridge
+    from hush.learn.k_means import KMeans
     from hush.learn.naive_bayes import GaussianNB
     from hush.learn.pca import PCA
     from hush.learn.search import PrivateSearchCV
 
-__all__ = ["PCA", "ElasticNet", "GaussianNB", "Lasso", "LogisticRegression", "PrivateSearchCV", "Ridge"]
+__all__ = ["PCA", "ElasticNet", "GaussianNB", "KMeans", "Lasso", "LogisticRegression", "PrivateSearchCV", "Ridge"]
 #: The modules of the models that are not in `estimator`.
-_MODULES = {"GaussianNB": "naive_bayes", "PCA": "pca", "PrivateSearchCV": "search"}
+_MODULES = {"GaussianNB": "naive_bayes", "KMeans": "k_means", "PCA": "pca", "PrivateSearchCV": "search"}
 
 
 def __getattr__(name: str) -> object:

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, within
 from hush.learn import label
 from hush.learn.budget import Part, Wish
-from hush.learn.one_release import OneRelease
 from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW
 from hush.learn.scaling import GRAIN, Span, moment_sums
 from hush.learn.scikit_learn import ClassifierMixin
 from hush.learn.softmax import log_chances
+from hush.learn.sum_model import SumModel
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 
 __all__ = ["GaussianNB", "class_moments", "class_moments_wish"]
@@ -58,11 +58,11 @@ def class_moments(rows: Array, places: NDArray[np.int64], classes: int, span: Sp
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GaussianNB(ClassifierMixin, OneRelease):
+class GaussianNB(ClassifierMixin, SumModel):
     """Naive Bayes: columns are independent and normal within each class, with private means and variances.
 
     classes: the labels, two or more, which must be public knowledge; None means 0 and 1. priors: the probabilities of
-    the classes if they are public; None releases them. var_smoothing: as in scikit-learn. `OneRelease` describes the
+    the classes if they are public; None releases them. var_smoothing: as in scikit-learn. `SumModel` describes the
     other parameters. A fit sets classes_, class_count_, class_prior_, theta_ (means) and var_.
 
     Means and variances of a class are shrunk towards those of all classes in proportion to their noise, so with much
@@ -95,14 +95,14 @@ class GaussianNB(ClassifierMixin, OneRelease):
             label.check_type(labels)
             known = label.declared(self.classes, labels)
             priors = self._priors(len(known))
-            part = self._planned(class_moments_wish(rows.shape[1], len(known)))
-            paid = self._paid(part, len(rows), [f"the {len(known)} classes"])
+            parts = self._planned(class_moments_wish(rows.shape[1], len(known)))
+            paid = self._paid(parts, len(rows), [f"the {len(known)} classes"])
             places = np.argmax([label.where(labels, one) for one in known], axis=0)
-            if part is None:
+            if not parts:
                 count, mean, variance, whole = _exact(np.clip(rows, span.low, span.high), places, len(known))
             else:
                 count, mean, variance, whole = _noisy(
-                    class_moments(rows, places, len(known), span), len(rows), part, paid, span
+                    class_moments(rows, places, len(known), span), len(rows), parts[0], paid, span
                 )
             self.classes_, self.class_count_, self.theta_ = known, count, mean
             self.epsilon_ = smoothing * float(whole.max())  # scikit-learn's name for what is added to all variances

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, reject, whole, within
 from hush.learn.moment_solver import Products, products, products_wish
-from hush.learn.one_release import OneRelease
 from hush.learn.scaling import Span
 from hush.learn.scikit_learn import (
     ClassNamePrefixFeaturesOutMixin,
@@ -27,6 +26,7 @@ from hush.learn.scikit_learn import (
     check_is_fitted,
     one_thread,
 )
+from hush.learn.sum_model import SumModel, common_unit
 from hush.learn.whole_sums import MOST_ROWS
 
 __all__ = ["PCA"]
@@ -35,12 +35,12 @@ Array = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneRelease):
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumModel):
     """Private principal components: the eigenvectors of a noisy covariance matrix.
 
     n_components: the number of components; None is all columns. whiten: divide the components of `transform` by their
     spreads. clip: rows are shortened to this part of the largest length that `bounds` allow; the noise is proportional
-    to its square, so choose a small one if most rows lie far inside of the bounds. `OneRelease` describes the other
+    to its square, so choose a small one if most rows lie far inside of the bounds. `SumModel` describes the other
     parameters. A fit sets components_ (the largest entry of each in size is positive, as in scikit-learn), mean_,
     explained_variance_ and its ratio, singular_values_, noise_variance_, and error_, the standard deviation of the
     noise of a covariance.
@@ -67,10 +67,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneRelease):
             if not isinstance(self.whiten, bool | np.bool_):
                 raise reject("whiten", self.whiten, "True or False")
             radius = within("clip", self.clip, 1e-3, 1.0, "write clip=1.0") * math.sqrt(rows.shape[1] + 1.0)
-            part = self._planned(products_wish(len(rows), rows.shape[1] + 1, radius, 1.0))
-            paid = self._paid(part, len(rows), [])
+            parts = self._planned(products_wish(len(rows), rows.shape[1] + 1, radius, 1.0))
+            paid = self._paid(parts, len(rows), [])
             with one_thread():
-                found = products(_scaled(rows, span), len(rows), radius, part, paid)
+                found = products(_scaled(rows, span), len(rows), radius, parts[0] if parts else None, paid)
             self.limits_ = np.stack([span.low, span.high], axis=1)
             self._write(found, len(rows), kept, span)
         return self
@@ -90,7 +90,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneRelease):
     def _write(self, found: Products, rows: int, kept: int, span: Span) -> None:
         # a shortened row has a smaller weight: the last entry is the mean of the squared factors, which are >= clip
         share = 1.0 if self.clip == 1.0 else float(np.clip(found.matrix[-1, -1], self.clip**2, 1.0))
-        unit, middle = _unit(span), found.matrix[:-1, -1] / share
+        unit, middle = common_unit(span), found.matrix[:-1, -1] / share
         again = rows / (rows - 1.0)  # the unbiased variance, as in scikit-learn
         covariance = again * unit**2 * (found.matrix[:-1, :-1] / share - np.outer(middle, middle))
         values, vectors = np.linalg.eigh(covariance)
@@ -123,15 +123,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneRelease):
         return np.sqrt(np.maximum(self.explained_variance_, least))
 
 
-def _unit(span: Span) -> float:
-    """The root mean square of half the ranges."""
-    largest = float(span.half.max())
-    return largest * math.sqrt(float(np.mean((span.half / largest) ** 2)))
-
-
 def _scaled(rows: Array, span: Span) -> Iterator[Array]:
     """Parts of the rows (u, 1) in the common unit."""
-    unit = _unit(span)
+    unit = common_unit(span)
     for start in range(0, len(rows), MOST_ROWS):
         part = np.clip(rows[start : start + MOST_ROWS], span.low, span.high)
         yield np.column_stack([(part - span.middle) / unit, np.ones(len(part))])

@@ -58,7 +58,7 @@ class Asking:
         if self.release is not None:
             whole("release", self.release, 1, "write release=1")
 
-    def must_be_one_release(self) -> None:
+    def must_be_sum_model(self) -> None:
         """Reject a number of a release where one release is planned."""
         if self.release is not None:
             raise InvalidParameter("release= is for a plan of several releases; write plan(..., times=12).")

@@ -150,7 +150,7 @@ class QueryPlan(Answerable):
     def _request(self, asked: Asking) -> Request:
         must_charge(self.query.table.rule, asked.ledger)
         if self.times == 1:
-            asked.must_be_one_release()
+            asked.must_be_sum_model()
         request = Request(self.query, self.spent, self.options, self.shares, asked)
         turn = self._turn(asked.ledger, asked.release)
         if turn is None or turn.release == 1 or self.shares.bounds is None:

@@ -124,7 +124,7 @@ class TopPlan(Answerable):
 
     def answered(self, asked: Asking) -> Answer:
         """The largest groups, the largest first."""
-        asked.must_be_one_release()
+        asked.must_be_sum_model()
         if self.charge is None:
             assert self.numbers is not None
             found = self.numbers.answered(asked).top(self.query.k, by=PEOPLE)

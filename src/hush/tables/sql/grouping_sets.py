@@ -187,7 +187,7 @@ class SetsPlan(OfStatement):
     def answered(self, asked: Asking) -> Answer:
         if asked.together:
             raise Refused("intervals of ROLLUP, CUBE and GROUPING SETS hold for each count; leave together out")
-        asked.must_be_one_release()
+        asked.must_be_sum_model()
         question, parsed, level = self.statement.question, self.statement.parsed, asked.level
         with self.statement.charged(asked.ledger) as ledger:
             released = self.plan.answer(ledger=ledger, label=asked.label or parsed.text[:200], account=asked.account)

@@ -1,6 +1,6 @@
-"""The base class of models that are computed from one noisy release of integer sums over the rows.
+"""The base class of models that are computed from a few noisy integer sums over the rows.
 
-The noise is planned from public facts, the ledger is charged, then the rows are read once. Everything else is
+The noise is planned from public facts, the ledger is charged once, then the rows are read. Everything else is
 post-processing of released numbers.
 """
 
@@ -31,14 +31,14 @@ from hush.privacy.charge import Budget, Guarantee
 from hush.releasing.receipt import Receipt
 from hush.sampling.entropy import Entropy
 
-__all__ = ["OneRelease"]
+__all__ = ["SumModel", "common_unit"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OneRelease(NoRandomState, BaseEstimator):
-    """A model from one release. Its parameters, all keyword-only:
+class SumModel(NoRandomState, BaseEstimator):
+    """A model from noisy sums. Its parameters, all keyword-only:
 
     epsilon, delta: the budget of one fit. epsilon = inf gives scikit-learn's model without noise and without privacy.
     bounds: the public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column names
@@ -48,7 +48,7 @@ class OneRelease(NoRandomState, BaseEstimator):
     entropy: a secure source of random bits; None is the operating system.
 
     Neighbours have the same number of rows and differ in one replaced row. After a fit `guarantee_`, `receipt_` and
-    `noise_` describe the release.
+    `noise_` describe the fit.
     """
 
     epsilon: float
@@ -95,8 +95,8 @@ class OneRelease(NoRandomState, BaseEstimator):
             raise Unsupported(f"{type(self).__name__} needs declared bounds; write bounds=(0.0, 100.0).")
         return span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
 
-    def _planned(self, wish: Wish) -> Part | None:
-        """The noise of the release; None if epsilon = inf."""
+    def _planned(self, *wishes: Wish) -> tuple[Part, ...]:
+        """The noise of each part of the fit; none if epsilon = inf."""
         must_be_ledger(self.ledger)
         must_be_secure(self.entropy)
         epsilon, delta = checked_budget(self)
@@ -111,22 +111,23 @@ class OneRelease(NoRandomState, BaseEstimator):
                 raise InvalidParameter(
                     "epsilon = inf gives no privacy, which no ledger can pay for; leave ledger= out."
                 )
-            return None
-        return allot(epsilon, delta, (wish,), family=family, accounting="exact")[0]
+            return ()
+        return allot(epsilon, delta, wishes, family=family, accounting="exact")
 
-    def _paid(self, part: Part | None, rows: int, public: list[str]) -> Paid:
+    def _paid(self, parts: tuple[Part, ...], rows: int, public: list[str]) -> Paid:
         """Charge the ledger, and set the guarantee and the receipt."""
         name = type(self).__name__
-        entry, payment = None, None
-        if part is None:
+        entry, payment, charges = None, None, [part.charge for part in parts]
+        if not parts:
             promise = Guarantee(
                 math.inf, 1.0, neighbours="replace", reason="epsilon = inf means that no noise is added"
             )
         else:
             promise = Guarantee(float(self.epsilon), float(self.delta), neighbours="replace")
-            part.mechanism.prepare()
+            for part in parts:
+                part.mechanism.prepare()
             budget = Budget(promise.epsilon, promise.delta)
-            payment = pay_for(self.ledger, [part.charge], label=f"fit of {name}", budget=budget)
+            payment = pay_for(self.ledger, charges, label=f"fit of {name}", budget=budget)
             entry = payment.entry
         about = {
             "model": name,
@@ -135,12 +136,11 @@ class OneRelease(NoRandomState, BaseEstimator):
             "rows": rows,
             "features": int(self.n_features_in_),
             "accounting": "exact",
-            "parts": [] if part is None else [part_words(part)],
+            "parts": [part_words(part) for part in parts],
         }
-        charges = [] if part is None else [part.charge]
         self.guarantee_ = promise
         self.receipt_ = Receipt.of("private fit", promise, charges, ledger=charged(entry), about=about)
-        self.noise_ = None if part is None else part.mechanism.noise
+        self.noise_ = parts[-1].mechanism.noise if parts else None
         return Paid(payment, self.entropy)
 
     def _limited(self, X: Any) -> Array:
@@ -148,3 +148,9 @@ class OneRelease(NoRandomState, BaseEstimator):
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         return np.clip(rows, self.limits_[:, 0], self.limits_[:, 1])
+
+
+def common_unit(span: Span) -> float:
+    """One unit for all columns: the root mean square of half their ranges."""
+    largest = float(span.half.max())
+    return largest * math.sqrt(float(np.mean((span.half / largest) ** 2)))

@@ -1,4 +1,4 @@
-"""Models from one noisy release: naive Bayes and principal components."""
+"""Models from noisy sums: naive Bayes, principal components and k-means."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+import sklearn.cluster
 import sklearn.decomposition
 import sklearn.naive_bayes
 from hypothesis import given
@@ -19,7 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hush import Ledger, report
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
-from hush.learn import PCA, GaussianNB
+from hush.learn import PCA, GaussianNB, KMeans
+from hush.learn.k_means import cluster_sums, clusters_wish, grain_of, whole_rows
 from hush.learn.naive_bayes import class_moments, class_moments_wish
 from hush.learn.scaling import GRAIN, Span
 from hush.learn.whole_sums import MOST_ROWS
@@ -36,13 +38,18 @@ DECLARED = dict.fromkeys(
 )
 
 
+#: A fit of k-means releases no label of a row.
+UNLABELLED = {"check_clustering": "labels_ would be about single rows"}
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [
         GaussianNB(epsilon=50.0, delta=1e-6, bounds=(-5, 5), classes=(-1, 0, 1, 2, 3), family="gaussian"),
         PCA(epsilon=50.0, delta=1e-6, bounds=(-5, 5), family="gaussian"),
+        KMeans(epsilon=50.0, delta=1e-6, bounds=(-5, 5), family="gaussian", n_clusters=3),
     ],
-    expected_failed_checks=lambda model: TWICE | (DECLARED if isinstance(model, GaussianNB) else {}),
+    expected_failed_checks=lambda model: TWICE | UNLABELLED | (DECLARED if isinstance(model, GaussianNB) else {}),
     xfail_strict=False,
 )
 def test_scikit_learn_accepts(estimator, check):
@@ -90,6 +97,32 @@ def test_the_bounds_of_classes_are_reached_by_brute_force():
     assert max(m[1] for m in moves) == wish.pure.l1
 
 
+@given(
+    arrays(np.float64, (6, 2), elements=cell),
+    arrays(np.float64, 2, elements=cell),
+    arrays(np.float64, (3, 2), elements=st.floats(-1.0, 2.0)),
+)
+def test_the_sums_of_clusters_move_by_at_most_what_is_paid_for(table, new, centres):
+    other = table.copy()
+    other[2] = new
+    one, two = (cluster_sums(rows, centres, SPAN) for rows in (table, other))
+    wish, moved = clusters_wish(2, 3, 4, 0.5), (one - two).astype(float)
+    assert np.linalg.norm(moved) <= wish.bound.l2_bound and np.abs(moved).sum() <= wish.pure.l1
+    assert one.size == wish.numbers and wish.times == 4
+    longest = grain_of(2)[1]
+    lengths = np.linalg.norm(whole_rows(table, SPAN), axis=1)
+    assert lengths.max() <= longest and one[:, 0].sum() == 6 * longest
+
+
+def test_the_bound_of_clusters_is_nearly_reached_and_their_sums_are_exact():
+    ends = np.array([[-1.0, 0.0], [1.0, 2.0]])
+    one, two = (cluster_sums(np.array([end]), ends, SPAN).astype(float) for end in ends)
+    assert 0.999 < np.linalg.norm(one - two) / clusters_wish(2, 2, 1, 1.0).bound.l2_bound <= 1.0
+    for columns in (1, 2, 100, 5000, 10**6):
+        grain, longest = grain_of(columns)
+        assert 3.0 * longest**2 < 2.0**53 and grain >= 2.0**10  # |c|^2 - 2 q.c and its partial sums
+
+
 def test_rows_of_components_are_never_longer_than_the_radius():
     """So with clip=1 no row is shortened."""
     span = Span(np.array([-1.0, 0.0, 5.0]), np.array([1.0, 200.0, 5.5]))
@@ -127,6 +160,15 @@ def test_components_without_noise_are_scikit_learns(whiten):
     assert list(model.get_feature_names_out()) == ["pca0", "pca1", "pca2"]
 
 
+def test_k_means_without_noise_is_where_scikit_learns_stops():
+    model = KMeans(**OPEN, n_clusters=3).fit(IRIS)
+    exact = sklearn.cluster.KMeans(3, init=model.start_, n_init=1, tol=0.0).fit(IRIS)
+    np.testing.assert_allclose(model.cluster_centers_, exact.cluster_centers_, atol=1e-4)
+    assert np.array_equal(model.predict(IRIS), exact.labels_) and not hasattr(model, "labels_")
+    assert model.score(IRIS) == pytest.approx(-exact.inertia_, rel=1e-6)
+    np.testing.assert_allclose(model.transform(IRIS), exact.transform(IRIS), atol=1e-4)
+
+
 # -- private fits --------------------------------------------------------------------------------------------
 
 
@@ -149,6 +191,19 @@ def test_a_private_fit_is_charged_once_and_says_what_it_costs(delta):
     exact = np.linalg.eigh(np.cov(X.T))[1][:, -1]
     assert abs(parts.components_[0] @ exact) > 0.9 and parts.transform(X).shape == (len(X), 1)
     assert parts.mean_ == pytest.approx(X.mean(axis=0), abs=0.2) and parts.error_ > 0.0
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_private_clusters_are_near_and_charged_once(delta):
+    ledger = Ledger(None, epsilon=2.0, delta=1e-5)
+    settings = {"epsilon": 1.0, "delta": delta, "bounds": (-2.0, 4.0), "n_clusters": 3}
+    model = KMeans(**settings, ledger=ledger).fit(X)
+    assert len(ledger.entries) == 1 and model.n_iter_ == 6 and model.receipt_["parts"][1]["times"] == 6
+    assert "KMeans" in report.statement(model).markdown and list(model.limits_[0]) == [-2.0, 4.0]
+    wide = KMeans(**settings | {"epsilon": 30.0, "passes": 4}).fit(X)
+    for goal in ([0.0, 0.0], [2.0, 0.0], [0.0, 2.0]):
+        assert np.linalg.norm(wide.cluster_centers_ - goal, axis=1).min() < 0.3
+    assert wide.transform(X).shape == (len(X), 3) and set(wide.fit_predict(X)) == {0, 1, 2}
 
 
 def test_two_fits_differ_and_much_noise_predicts_the_majority():
@@ -193,6 +248,9 @@ def test_sums_are_the_same_for_any_number_of_rows_in_a_part():
         (PCA, {"clip": 2.0}, "clip"),
         (PCA, {"whiten": "yes"}, "whiten"),
         (PCA, {"epsilon": math.inf}, "no ledger can pay"),
+        (KMeans, {"n_clusters": 0}, "n_clusters"),
+        (KMeans, {"n_clusters": 10**6}, "n_clusters"),
+        (KMeans, {"passes": 0}, "passes"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_spent(kind, changed, words):
