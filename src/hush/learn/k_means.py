@@ -105,8 +105,8 @@ class KMeans(ClusterMixin, TransformerMixin, SumModel):
     >>> rng = np.random.default_rng()
     >>> X = rng.normal(size=(10_000, 2)) + 10 * rng.integers(0, 2, (10_000, 1))
     >>> model = hush.learn.KMeans(epsilon=1.0, delta=1e-6, bounds=(-5, 15), n_clusters=2).fit(X)
-    >>> np.sort(model.cluster_centers_[:, 0]).round(-1).tolist()
-    [0.0, 10.0]
+    >>> bool(np.abs(np.sort(model.cluster_centers_[:, 0]) - [0.0, 10.0]).max() < 1.0)
+    True
     """
 
     n_clusters: int = 8
