@@ -35,7 +35,7 @@ import hush
 from hush.learn import Lasso, LogisticRegression
 from hush.learn.budget import allot
 from hush.learn.paid import Paid
-from hush.learn.scaling import Span, moment_sums, moments_wish, private_scaling
+from hush.learn.scaling import MomentSums, Span, moments_wish, private_scaling
 from hush.ledger import unaccounted
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
@@ -137,9 +137,9 @@ def _noisy_gradients(
         accounting="exact",
     )[0]
     columns = np.column_stack([X, y]) if data.target_bounds else X
-    scaling = private_scaling(moment_sums(columns, span), len(y), span, part, Paid(unaccounted(part.charge))).limited(
-        3.0
-    )
+    moments = MomentSums(span)
+    moments.add(columns)
+    scaling = private_scaling(moments.total, len(y), span, part, Paid(unaccounted(part.charge))).limited(3.0)
     own, of_target = scaling[: X.shape[1]], scaling[X.shape[1] :]
 
     def scaled(rows: np.ndarray) -> np.ndarray:

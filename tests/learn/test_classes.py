@@ -32,7 +32,8 @@ from hush.learn.relation import Relation
 from hush.learn.scaling import Scaling, Span
 from hush.learn.softmax import Softmax, expanded, mean_loss
 from hush.learn.whitened import geometry, gradient_grain, gradients_wish, shifted, unit_bits
-from hush.learn.whole_sums import SLOPE_BITS, WholeRows
+from hush.learn.whole_rows import WholeRows
+from hush.learn.whole_sums import SLOPE_BITS
 from hush.ledger.payment import Draws
 
 IRIS, KINDS = load_iris(return_X_y=True)
@@ -119,9 +120,9 @@ def shape_of(seed: int):
 
 def released(rows, weights, shape, reach):
     """What gets noise in one step: floor(S M' / 2^shift)."""
-    rows.measure(shape.matrix.astype(float))
     bits = rows.bits + SLOPE_BITS + shape.bits
-    total = class_sums(rows, LOSS, weights, math.ldexp(reach, bits)) @ shape.matrix.T
+    rows.measure(shape.matrix.astype(float), math.ldexp(reach, bits))
+    total = class_sums(rows, LOSS, weights) @ shape.matrix.T
     return [shifted(int(value), bits - unit_bits(COUNT, reach)) for value in total.ravel()]
 
 
@@ -176,14 +177,15 @@ def test_sums_do_not_depend_on_the_blocks_and_are_those_of_fractions():
     shape, weights, found = shape_of(3), numbers.normal(size=(CLASSES, 3)), []
     for size in (1 << 14, 40, 7):
         rows = rows_of(table, places, size=size)
-        rows.measure(shape.matrix.astype(float))
-        found.append(class_sums(rows, LOSS, weights, math.ldexp(1.0, rows.bits + SLOPE_BITS + shape.bits)).tolist())
+        rows.measure(shape.matrix.astype(float), math.ldexp(1.0, rows.bits + SLOPE_BITS + shape.bits))
+        found.append(class_sums(rows, LOSS, weights).tolist())
     assert found[0] == found[1] == found[2] and all(type(value) is int for line in found[0] for value in line)
     expected = np.zeros((CLASSES, 3))
-    for whole, target, _, length in rows.measured():
+    for whole, target, _ in rows.parts():
         slope = (
             LOSS.slope(weights @ whole.T / 2.0**rows.bits, target, np.empty((CLASSES, len(whole)))) * 2.0**SLOPE_BITS
         )
+        length = np.linalg.norm(whole @ shape.matrix.astype(float).T, axis=1)
         most = math.ldexp(1.0, rows.bits + SLOPE_BITS + shape.bits) / length
         slope *= np.minimum(1.0, most / np.linalg.norm(slope, axis=0))
         expected += slope @ whole

@@ -22,7 +22,7 @@ from hush.learn.inference_sums import score, weighted_products, whitening
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.relation import Relation
 from hush.learn.scaling import Scaling
-from hush.learn.whole_sums import WholeRows
+from hush.learn.whole_rows import WholeRows
 
 NUMBERS = np.random.default_rng(8)
 REPLACED, ADDED = Relation(), Relation("add-remove", 2)

@@ -19,11 +19,12 @@ from learn.watched import SOLVERS, SOURCES, estimator, family, public_state, ref
 
 from hush import InvalidParameter, Unsupported
 from hush.learn import LogisticRegression, Ridge, screening
-from hush.learn.moment_solver import _ABOVE, _DIAGONAL, _grain, products_wish, whole_rows
+from hush.learn.moment_solver import _ABOVE, _DIAGONAL, grain_bits, products_wish, shorten
 from hush.learn.objective import LOGISTIC, SQUARED
+from hush.learn.relation import Relation
 from hush.learn.rows import Rows, grain
 from hush.learn.scaling import Scaling, Span, moment_sums, moments_wish
-from hush.learn.whole_sums import WholeRows
+from hush.learn.whole_rows import WholeRows
 from hush.ledger.payment import Draws
 
 COUNT, WIDTH = 12, 3
@@ -98,7 +99,7 @@ def test_sums_of_grains_stay_exact(rows):
 
 @given(table, row, st.integers(0, COUNT - 1))
 def test_moments_move_by_at_most_what_is_paid_for(data, new, place):
-    one, two = (moment_sums(rows.copy(), SPAN) for rows in (data, exchanged(data, place, new)))
+    one, two = (moment_sums(rows, SPAN) for rows in (data, exchanged(data, place, new)))
     moved = (one - two).astype(float)
     wish = moments_wish(WIDTH, 0.25)
     assert np.linalg.norm(moved) <= wish.bound.l2_bound
@@ -110,19 +111,31 @@ def test_the_moment_bounds_hold_on_a_dense_grid_and_are_nearly_reached():
     """All pairs of a grid of values in one column, ends and rounding edges included."""
     top = 2.0**20
     q = np.unique(np.concatenate([np.linspace(-top, top, 801).round(), [-top, -top + 1, -1, 0, 1, top - 1, top]]))
-    first, second = q[:, None] - q, np.floor(q * q / top)[:, None] - np.floor(q * q / top)
-    wish = moments_wish(1, 0.25)
-    lengths, sums = np.hypot(first, second), np.abs(first) + np.abs(second)
-    assert 0.999999 * wish.bound.l2_bound < lengths.max() <= wish.bound.l2_bound
-    assert 0.9999 * wish.pure.l1 < sums.max() <= wish.pure.l1
+    wish, own = moments_wish(1, 0.25), moments_wish(1, 0.25, Relation("add-remove", 1))
+    for others in (0, 1, 2**20 - 1, 2**19):  # the squares of all other rows, of which the remainder counts
+        first, squares = q[:, None] - q, np.floor((others + q * q) / top)
+        lengths, sums = (of(first, squares[:, None] - squares) for of in (np.hypot, lambda a, b: np.abs(a) + np.abs(b)))
+        assert 0.999999 * wish.bound.l2_bound < lengths.max() <= wish.bound.l2_bound
+        assert 0.9999 * wish.pure.l1 < sums.max() <= wish.pure.l1
+        moved = squares - others // top  # one row more
+        assert 0.999999 * own.bound.l2_bound < np.hypot(q, moved).max() <= own.bound.l2_bound
+        assert (np.abs(q) + moved).max() == own.pure.l1
 
 
 # -- products ------------------------------------------------------------------------------------------------
 
 
-def released(columns: np.ndarray, radius: float) -> np.ndarray:
+def integers(rows: np.ndarray, radius: float, bits: int, coarser: int = 0) -> np.ndarray:
+    """Rows with their target as the integers whose products are added."""
+    whole = np.rint(np.ldexp(rows, bits))
+    inner, target = np.ascontiguousarray(whole[:, :-1]), whole[:, -1:].copy()
+    shorten(inner, target, None, math.ldexp(radius, bits - coarser), coarser)
+    return np.column_stack([inner, target])
+
+
+def released(columns: np.ndarray, radius: float, coarser: int = 0) -> np.ndarray:
     """The whole numbers that get noise, made anew from the definition."""
-    rows = whole_rows(columns.T.copy(), radius, _grain(columns.shape[1], radius)).T
+    rows = integers(columns.T, radius, grain_bits(columns.shape[1], radius) + coarser, coarser).T
     exact = [[sum(int(a) * int(b) for a, b in zip(x, y, strict=True)) for y in rows] for x in rows]
     return np.array(
         [_DIAGONAL * exact[i][i] for i in range(len(rows))]
@@ -140,11 +153,12 @@ def released(columns: np.ndarray, radius: float) -> np.ndarray:
     ),
     arrays(np.float64, WIDTH, elements=st.one_of(st.floats(-50.0, 50.0), st.sampled_from([0.0, 1e-300, 1e9, -1e9]))),
     st.sampled_from([0.7, 1.0, 3.1]),
+    st.sampled_from([0, 0, 3]),
 )
-def test_products_move_by_at_most_what_is_paid_for(columns, new, radius):
+def test_products_move_by_at_most_what_is_paid_for(columns, new, radius, coarser):
     other = columns.copy()
     other[:, 3] = new
-    moved = released(columns, radius) - released(other, radius)
+    moved = released(columns, radius, coarser) - released(other, radius, coarser)
     wish = products_wish(COUNT, WIDTH, radius, 0.75)
     assert math.sqrt(sum(int(m) ** 2 for m in moved)) <= wish.bound.l2_bound
     assert sum(abs(int(m)) for m in moved) <= wish.pure.l1
@@ -162,14 +176,19 @@ def test_the_product_bound_is_nearly_reached():
     assert 0.9999 * bound < np.linalg.norm(moved) <= bound
 
 
-def test_rows_are_never_longer_than_the_radius():
-    numbers = np.random.default_rng(2)
-    columns = numbers.normal(size=(6, 5000)) * numbers.choice([1e-9, 1.0, 1e6], 5000)
-    unit = _grain(5000, 1.7)
-    whole = whole_rows(columns.T.copy(), 1.7, unit)
-    lengths = [sum(int(v) ** 2 for v in row) for row in whole]
-    assert max(lengths) <= (1.7 * unit) ** 2
-    assert max(lengths) > 0.999 * (1.7 * unit) ** 2
+@pytest.mark.parametrize("coarser", [0, 5])
+@pytest.mark.parametrize("some", [6, 5000])  # few rows are shortened one by one, many of them together
+def test_rows_are_never_longer_than_the_radius_and_short_rows_are_kept(some, coarser):
+    numbers, radius = np.random.default_rng(2), 1.7
+    rows = numbers.normal(size=(5000, 6)) * 0.1
+    rows[:some] *= numbers.choice([1e-9, 10.0, 1e6], some)[:, None]
+    bits = grain_bits(5000, radius)
+    whole = integers(rows, radius, bits, coarser)
+    lengths = np.array([sum(int(v) ** 2 for v in row) for row in whole])
+    assert lengths.max() <= math.ldexp(radius, bits - coarser) ** 2
+    assert lengths.max() > 0.999 * math.ldexp(radius, bits - coarser) ** 2
+    kept = np.linalg.norm(rows, axis=1) < radius - 1e-3
+    np.testing.assert_array_equal(whole[kept], np.trunc(np.rint(rows[kept] * 2.0**bits) / 2.0**coarser))
 
 
 # -- a whole fit, seen from outside --------------------------------------------------------------------------
@@ -237,8 +256,8 @@ def test_brute_force_sees_a_charge_that_is_too_small(solver, relation, monkeypat
     monkeypatch.setattr(Rows, "_sum", lambda rows, index, slope, real=Rows._sum: 4 * real(rows, index, slope) // 3)
     longer = screening.column_scores
     monkeypatch.setattr(screening, "column_scores", lambda *given: 4 * longer(*given) // 3)
-    gradient = WholeRows.gradient
-    monkeypatch.setattr(WholeRows, "gradient", lambda rows, weights, limit: gradient(rows, weights, 4.0 / 3.0 * limit))
+    measure = WholeRows.measure
+    monkeypatch.setattr(WholeRows, "measure", lambda rows, matrix, limit: measure(rows, matrix, 4.0 / 3.0 * limit))
     with pytest.raises(AssertionError):
         test_a_neighbour_moves_what_gets_noise_by_at_most_what_was_charged(solver, "array", relation, 1e-6)
 

@@ -20,7 +20,7 @@ from hush.learn.block_rows import MemoryRows
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.rows import Rows, grain
 from hush.learn.scaling import Scaling, Span
-from hush.learn.whole_sums import WholeRows
+from hush.learn.whole_rows import WholeRows
 from hush.ledger.payment import Draws
 
 NUMBERS = np.random.default_rng(3)
@@ -147,8 +147,8 @@ def test_a_weighted_row_moves_no_sum_further_than_a_row_of_weight_1(data, weight
     for count in (COUNT, COUNT + 1):
         source = MemoryRows(data[:count, :2], target[:count], weights[:count], size=4)
         held = WholeRows(source, scaling, own, True, objective)
-        held.measure(matrix)
-        sums.append(matrix.astype(int).astype(object) @ held.gradient(model, limit))
+        held.measure(matrix, limit)
+        sums.append(matrix.astype(int).astype(object) @ held.gradient(model))
         columns = np.vstack([data[:count, :2].T, np.ones((1, count))])
         scaling.apply(columns[:2])
         rows = Rows(columns, target[:count].copy(), objective, np.full(3, 0.2), weights=weights[:count], rows=99)

@@ -12,16 +12,16 @@ import pytest
 
 from hush import Ledger, report, tables
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
-from hush.learn import Lasso, LogisticRegression, PrivateSearchCV, Ridge, whole_sums
+from hush.learn import Lasso, LogisticRegression, PrivateSearchCV, Ridge, whole_rows
 from hush.learn.block_rows import MemoryRows, TableRows
-from hush.learn.moment_solver import _ABOVE, _DIAGONAL, products_wish, whole_rows
-from hush.learn.moment_solver import _grain as product_grain
+from hush.learn.moment_solver import _ABOVE, _DIAGONAL, product_sums, products_wish
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.relation import Relation
 from hush.learn.row_count import RowCount
-from hush.learn.scaling import Scaling, Span, moment_sums, moments_wish
+from hush.learn.scaling import MomentSums, Scaling, Span, moments_wish
 from hush.learn.whitened import gradient_grain, gradients_wish
-from hush.learn.whole_sums import SLOPE_BITS, WholeRows
+from hush.learn.whole_rows import WholeRows
+from hush.learn.whole_sums import SLOPE_BITS
 from hush.ledger.payment import Draws
 from hush.tables.row_blocks import RowBlocks
 
@@ -86,7 +86,7 @@ def _added(request):
 @pytest.mark.parametrize("kept", [0, 1 << 28])
 def test_sums_do_not_depend_on_order_and_blocks(kept, monkeypatch):
     """Neither if rows are kept between passes, nor if they are read again."""
-    monkeypatch.setattr(whole_sums, "_KEPT", kept)
+    monkeypatch.setattr(whole_rows, "_KEPT", kept)
     rows = opened(unit=tables.each_row).row_blocks(list(BOUNDS), "cost")
     table = TableRows(rows, len(FRAME), 2, size=100)
     array = MemoryRows(FRAME[list(BOUNDS)].to_numpy(), FRAME.cost.to_numpy(), size=77)
@@ -95,10 +95,13 @@ def test_sums_do_not_depend_on_order_and_blocks(kept, monkeypatch):
     found = []
     for source in (table, array):
         whole = WholeRows(source, scaling, target, True, SQUARED)
-        whole.measure(np.diag([3.0, 2.0, 1.0]))
-        found.append([int(x) for x in whole.gradient(np.array([0.3, -0.2, 0.1]), 2.0**30)])
-        assert bool(whole.lengths) == (source is array or kept > 0)
-    assert found[0] == found[1] and any(found[0])
+        products = product_sums(whole, 3000, 2.0).tolist()
+        whole.measure(np.diag([3.0, 2.0, 1.0]), 2.0**30)
+        gradients = [whole.gradient(np.array([0.3, -0.2, place])).tolist() for place in (0.1, 0.2)]
+        found.append((products, gradients))
+        assert (whole._kept is not None) == (source is table or kept > 0)
+        whole.close()
+    assert found[0] == found[1] and any(found[0][1][0])
 
 
 def test_weights_of_a_table():
@@ -173,22 +176,16 @@ def test_one_person_moves_every_sum_by_at_most_what_is_paid_for(most):
 
 def sums_of(rows: np.ndarray, span: Span, scaling: Scaling, setting) -> list[np.ndarray]:
     """Moments, products and a gradient, as they are released, without noise."""
-    moments = moment_sums(rows, span)
-    block = np.empty((len(rows), 4))
-    inside = np.clip(rows, span.low, span.high)
-    block[:, [0, 1, 3]] = (inside - scaling.centre) / scaling.spread
-    block[:, 2] = 1.0
-    whole = whole_rows(block, 1.5, product_grain(50, 1.5))
-    exact = whole.T @ whole
-    products = np.concatenate([_DIAGONAL * np.diag(exact), _ABOVE * exact[np.triu_indices(4, 1)]])
+    moments = MomentSums(span)
+    moments.add(rows)
     held = WholeRows(MemoryRows(rows[:, :2], rows[:, 2]), scaling[:2], scaling[2:], True, SQUARED)
+    exact = product_sums(held, 50, 1.5)
+    products = np.concatenate([_DIAGONAL * np.diag(exact), _ABOVE * exact[np.triu_indices(4, 1)]])
     matrix, reach = np.array([[5.0, 1.0, 0.0], [0.0, 4.0, 2.0], [1.0, 0.0, 3.0]]), setting.clips[0]
-    held.measure(matrix)
-    total = matrix.astype(int).astype(object) @ held.gradient(
-        np.array([2.0, -3.0, 1.0]), math.ldexp(reach, held.bits + SLOPE_BITS)
-    )
+    held.measure(matrix, math.ldexp(reach, held.bits + SLOPE_BITS))
+    total = matrix.astype(int).astype(object) @ held.gradient(np.array([2.0, -3.0, 1.0]))
     shift = math.ldexp(gradient_grain(50, reach) / reach, -held.bits - SLOPE_BITS)
-    return [moments, products, np.floor(np.array(total, dtype=np.float64) * shift)]
+    return [moments.total, products, np.floor(np.array(total, dtype=np.float64) * shift)]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 100])

@@ -16,10 +16,11 @@ from hush.learn.block_rows import MemoryRows
 from hush.learn.defaults import setting
 from hush.learn.moment_solver import Products
 from hush.learn.objective import LOGISTIC, SQUARED
-from hush.learn.scaling import Scaling, Span, moment_sums
+from hush.learn.scaling import MomentSums, Scaling, Span
 from hush.learn.shrinkage import limited, shrunk
 from hush.learn.whitened import geometry, gradient_grain, gradients_wish, response, shifted, unit_bits
-from hush.learn.whole_sums import ENTRY, EXACT, MOST_ROWS, SLOPE, SLOPE_BITS, WholeRows, chunks, matrix_limit
+from hush.learn.whole_rows import WholeRows
+from hush.learn.whole_sums import ENTRY, EXACT, MOST_ROWS, SLOPE, SLOPE_BITS, chunks, matrix_limit
 
 COUNT, WIDTH = 9, 2
 SPAN = Span(np.array([-1.0, 0.0]), np.array([1.0, 2.0]))
@@ -63,8 +64,8 @@ def test_sums_do_not_depend_on_the_blocks_and_are_those_of_fractions():
     shape, weights, found = shape_of(WIDTH + 1, 3), np.array([0.7, -1.3, 0.1]), []
     for size in (1 << 14, 40, 7):
         rows = rows_of(X, y, SQUARED, size)
-        rows.measure(shape.matrix.astype(float))
-        found.append(rows.gradient(weights, math.ldexp(1.0, rows.bits + SLOPE_BITS + shape.bits)).tolist())
+        rows.measure(shape.matrix.astype(float), math.ldexp(1.0, rows.bits + SLOPE_BITS + shape.bits))
+        found.append(rows.gradient(weights).tolist())
     assert found[0] == found[1] == found[2] and all(type(value) is int for value in found[0])
     whole, target = (np.concatenate(parts) for parts in zip(*[(v.copy(), t) for v, t, _ in rows.parts()], strict=True))
     limit = Fraction(math.ldexp(1.0, rows.bits + SLOPE_BITS + shape.bits))
@@ -84,8 +85,8 @@ def test_sums_do_not_depend_on_the_blocks_and_are_those_of_fractions():
 def released(X, y, objective, weights, shape, reach, count=COUNT):
     """What gets noise in one step: floor(M S / 2^shift)."""
     rows = rows_of(X, y, objective)
-    rows.measure(shape.matrix.astype(float))
-    total = shape.matrix @ rows.gradient(weights, math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
+    rows.measure(shape.matrix.astype(float), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
+    total = shape.matrix @ rows.gradient(weights)
     shift = rows.bits + SLOPE_BITS + shape.bits - unit_bits(count, reach)
     return [shifted(int(value), shift) for value in total]
 
@@ -137,22 +138,38 @@ def test_limits_of_many_thousand_spreads_keep_integers_and_the_bound(spread):
     for count in range(29, 37):  # one row more or less
         source = MemoryRows(np.zeros((count, 1)), np.full(count, 2.0))
         rows = WholeRows(source, own, Scaling.public(TARGET), True, SQUARED)
-        rows.measure(shape.matrix.astype(float))
+        rows.measure(shape.matrix.astype(float), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
         whole = np.concatenate([part.copy() for part, _, _ in rows.parts()])
         assert (whole == np.rint(whole)).all() and (np.abs(whole) <= ENTRY).all() and (whole[:, 1] >= 1.0).all()
-        total = rows.gradient(np.zeros(2), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
+        total = rows.gradient(np.zeros(2))
         made.append([int(value) for value in shape.matrix @ total])
     bound = Fraction(math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits)) ** 2
     moves = [sum((a - b) ** 2 for a, b in zip(*pair, strict=True)) for pair in itertools.pairwise(made)]
     assert 0 < max(moves) <= bound
 
 
+def moments(X, size=COUNT):
+    made = MomentSums(SPAN)
+    for rows, _ in chunks(MemoryRows(X, np.zeros(len(X)), size=size)):
+        made.add(rows)
+    return made.total
+
+
 @given(arrays(np.float64, (COUNT, WIDTH), elements=cell))
 def test_moments_do_not_depend_on_the_blocks(X):
-    y = np.zeros(COUNT)
-    whole = moment_sums(X, SPAN)
     for size in (1, 4):
-        assert np.array_equal(whole, sum(moment_sums(rows, SPAN) for rows, _ in chunks(MemoryRows(X, y, size=size))))
+        assert np.array_equal(moments(X), moments(X, size))
+
+
+def test_the_largest_moments_are_exact():
+    """A full part of rows at the ends of their ranges, and one row that differs by the smallest amount."""
+    X = np.tile([1.0, 2.0], (MOST_ROWS, 1))
+    X[5] = 1.0 - 2.0**-20, 2.0 - 2.0**-20
+    top = 2**20
+    assert moments(X, MOST_ROWS).tolist() == [
+        [MOST_ROWS * top - 1] * 2,
+        [(MOST_ROWS * top**2 - 2 * top + 1) // top] * 2,
+    ]
 
 
 def test_whitened_rows_have_unit_spread_in_every_direction():

@@ -21,7 +21,8 @@ from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.softmax import Softmax
 from hush.learn.whitened import Geometry, geometry, shifted, unit_bits
-from hush.learn.whole_sums import ENTRY, EXACT, SLOPE, SLOPE_BITS, ExactSum, Integers, WholeRows
+from hush.learn.whole_rows import WholeRows
+from hush.learn.whole_sums import ENTRY, EXACT, SLOPE_BITS, ExactSum, Integers
 
 __all__ = ["class_descent", "class_sums", "class_variance", "shrunk_classes"]
 
@@ -39,7 +40,7 @@ _DEVIATIONS = 2.0
 _LEAST_INTERCEPT = 0.1
 
 
-def class_sums(rows: WholeRows, objective: Softmax, weights: Array, limit: float) -> Integers:
+def class_sums(rows: WholeRows, objective: Softmax, weights: Array) -> Integers:
     """S = sum over rows of R V' for weights (C, K). R holds the integer slopes of the classes, and |R| |M V| <= limit.
 
     |R|^2 is a sum of integers and exact. R is multiplied by at most limit/(|R| |M V|) and rounded towards zero.
@@ -47,13 +48,12 @@ def class_sums(rows: WholeRows, objective: Softmax, weights: Array, limit: float
     bits = math.floor(math.log2(EXACT / (2.0 * ENTRY * rows.width * max(1.0, float(np.abs(weights).max())))))
     rounded = np.rint(np.ldexp(weights, bits))
     total = ExactSum(weights.shape)
-    for whole, target, shares, length in rows.measured():
+    for whole, target, shares, most in rows.limited_parts():
         slope = np.ldexp(rounded @ whole.T, -bits - rows.bits)
         slope = np.ldexp(objective.slope(slope, target, slope), SLOPE_BITS)
         np.rint(slope, out=slope)
-        most = np.floor(np.minimum(limit / np.maximum(length, 1.0, dtype=np.float64), SLOPE))
         square = np.maximum((slope * slope).sum(axis=0), 1.0)
-        slope *= np.minimum(most / np.sqrt(square), 1.0)
+        slope *= np.minimum(most.astype(np.float64) / np.sqrt(square), 1.0)
         if shares is not None:
             slope *= shares
         np.trunc(slope, out=slope)
@@ -76,15 +76,14 @@ def class_descent(
     """Gradient steps for weights (C, K), from the minimum of the expanded loss, or from `start` if it is not 0."""
     reach, count = setting.clips[0], rows.source.n_rows
     shape, noise = geometry(found, rows.width, setting.rho * math.sqrt(rows.width)), Noise(part, paid)
-    rows.measure(shape.matrix.astype(np.float64))
-    limit = math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits)
+    rows.measure(shape.matrix.astype(np.float64), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
     unit = unit_bits(count, reach)
     shift = rows.bits + SLOPE_BITS + shape.bits - unit
     hessian = shape.hessian * (objective.curvature / setting.step)
     weights = start.copy() if start.any() else _quadratic_start(found, shape, rows, penalty)
     trace, previous = Trace(start.copy()), weights
     for index in range(setting.passes):
-        total = class_sums(rows, objective, weights, limit) @ shape.matrix.T
+        total = class_sums(rows, objective, weights) @ shape.matrix.T
         released = noise.on(np.array([shifted(int(value), shift) for value in total.ravel()], dtype=np.int64))
         gradient = _centred(np.ldexp(released, -unit).reshape(weights.shape) / count) @ shape.back.T
         point = weights + setting.momentum * (weights - previous)

@@ -24,7 +24,7 @@ from hush.learn.objective import LOGISTIC
 from hush.learn.paid import Paid
 from hush.learn.scaling import Scaling, Span
 from hush.learn.solving import Problem
-from hush.learn.whole_sums import WholeRows
+from hush.learn.whole_rows import WholeRows
 
 __all__ = ["coefficient_intervals", "product_variance"]
 
@@ -54,7 +54,7 @@ def coefficient_intervals(
     of_target = problem.of_target
     if request.target_span is not None:
         of_target = _wide(of_target, request.target_span, made.height)
-    rows = WholeRows(problem.source, own, of_target, constant=True, objective=request.objective)
+    rows = WholeRows(problem.source, own, of_target, constant=True, objective=request.objective, keep=False)
     shape = whitening(second_moments, rows.width, standard=request.scaling != "public")
     found = _logistic if request.objective is LOGISTIC else _squared
     centre, height = (float(of_target.centre[0]), float(of_target.spread[0])) if of_target.spread.size else (0.0, 1.0)

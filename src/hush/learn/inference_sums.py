@@ -1,6 +1,6 @@
 """The sums for coefficient intervals: weighted products of rows, or a weighted gradient with its second derivatives.
 
-A row in whitened coordinates is z = M V, exact in floats because M and V are integers (`whole_sums`). Its weight is the
+A row in whitened coordinates is z = M V, exact in floats because M and V are integers (`whole_rows`). Its weight is the
 square of m = min(1, R/|z|). All contributions are rounded towards zero to integers, which never makes them longer, and
 the integers are summed exactly.
 """
@@ -18,7 +18,8 @@ from hush.learn.budget import Part
 from hush.learn.inference_plan import Inference
 from hush.learn.moment_solver import Products, products, whole_rows
 from hush.learn.paid import Paid
-from hush.learn.whole_sums import ENTRY, EXACT, ExactSum, Integers, WholeRows, matrix_limit
+from hush.learn.whole_rows import WholeRows
+from hush.learn.whole_sums import ENTRY, EXACT, ExactSum, Integers, matrix_limit
 
 __all__ = ["Score", "Whitening", "score", "weighted_products", "whitening"]
 

@@ -49,7 +49,7 @@ def class_moments_wish(columns: int, classes: int) -> Wish:
 
 
 def class_moments(rows: Array, places: NDArray[np.int64], classes: int, span: Span) -> NDArray[np.int64]:
-    """For each class G times the number of rows, the sums of q, and the sums of floor(q^2/G): exact integers."""
+    """For each class G times the number of rows, the sums of q, and floor(sum of q^2 / G): exact integers."""
     made = np.zeros((classes, 1 + 2 * rows.shape[1]), dtype=np.int64)
     for place in range(classes):
         own = rows[places == place]

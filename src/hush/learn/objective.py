@@ -41,6 +41,9 @@ class Objective(Protocol):
     def signs(self, target: Array) -> Array:
         """The target as numbers of mean size 1 for sums of products, in as many columns as there are outputs."""
 
+    def slope_at(self, margin: Array, target: Array) -> None:
+        """Replace the margin of every row by l'(margin, y)."""
+
 
 class _Squared:
     """l = (margin - y)^2 / 2; the state is the residual margin - y."""
@@ -56,6 +59,9 @@ class _Squared:
     def signs(self, target: Array) -> Array:
         return target[:, None]
 
+    def slope_at(self, margin: Array, target: Array) -> None:
+        margin -= target
+
 
 class _Logistic:
     """l = log(1 + e^margin) - y margin for y in {0, 1}; the state is the margin."""
@@ -66,16 +72,20 @@ class _Logistic:
         return np.zeros_like(target)
 
     def slope(self, state: Array, target: Array, out: Array) -> Array:
-        np.negative(state, out=out)
-        np.minimum(out, 700.0, out=out)  # e^700 is finite, and 1 / (1 + e^700) is below 1e-304
-        np.exp(out, out=out)
-        out += 1.0
-        np.reciprocal(out, out=out)
-        out -= target
+        np.copyto(out, state)
+        self.slope_at(out, target)
         return out
 
     def signs(self, target: Array) -> Array:
         return 2.0 * target[:, None] - 1.0
+
+    def slope_at(self, margin: Array, target: Array) -> None:
+        np.negative(margin, out=margin)
+        np.minimum(margin, 700.0, out=margin)  # e^700 is finite, and 1 / (1 + e^700) is below 1e-304
+        np.exp(margin, out=margin)
+        margin += 1.0
+        np.reciprocal(margin, out=margin)
+        margin -= target
 
 
 SQUARED: Objective = _Squared()

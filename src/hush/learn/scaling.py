@@ -2,9 +2,10 @@
 
 A column is first mapped from its public range to z in [-1, 1]. The sums of z and of z^2 over rows are then released
 once for all columns and give a centre and a spread; all later steps use released numbers only. With the integers q =
-round(G z), one replaced row moves (sum q, sum floor(q^2/G)) by at most sqrt(4 G^2 + 1) per column: for |q - q'| = d
-the second sum moves by at most d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1 the move
-is at most 9G/4 + 1, at d = 3G/2. The numbers of a single row have at most the length sqrt(2) G, and 2G in l1.
+round(G z), one replaced row moves (sum q, floor(sum q^2 / G)) by at most sqrt(4 G^2 + 1) per column: for |q - q'| = d
+the second number moves by at most d (2G - d)/G + 1, and d^2 + (d (2G - d)/G + 1)^2 is largest at d = 2G. In l1 the move
+is at most 9G/4 + 1, at d = 3G/2. One row more or less moves the two numbers by at most G each, because q^2/G <= G is
+an integer bound: by at most sqrt(2) G together, and 2G in l1.
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, reject
+from hush.learn.affine import Affine
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW, Relation
+from hush.learn.whole_sums import MOST_ROWS, ExactSum
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 
 __all__ = [
     "GRAIN",
     "SCALINGS",
     "UNKNOWN",
+    "MomentSums",
     "Scaling",
     "Span",
     "moments_wish",
@@ -190,18 +194,38 @@ def moments_wish(columns: int, share: float, relation: Relation = REPLACED_ROW) 
     )
 
 
+class MomentSums:
+    """sum q and floor(sum q^2 / G) of every column: exact, whatever the parts in which the rows are added.
+
+    A sum of 2^12 squares of at most 2^40 is an integer below 2^53.
+    """
+
+    def __init__(self, span: Span) -> None:
+        ends = np.full(span.low.size, GRAIN)
+        self._scaled, self._ones = Affine(span.middle, GRAIN / span.half, -ends, ends), np.ones(MOST_ROWS)
+        self._first, self._second = ExactSum(ends.shape), ExactSum(ends.shape)
+
+    def add(self, rows: Array) -> None:
+        """Add some rows."""
+        for start in range(0, len(rows), MOST_ROWS):
+            q = self._scaled.of(rows[start : start + MOST_ROWS])
+            ones = self._ones[: len(q)]
+            np.rint(q, out=q)
+            self._first.add(ones @ q)
+            np.multiply(q, q, out=q)
+            self._second.add(ones @ q)
+
+    @property
+    def total(self) -> NDArray[np.int64]:
+        """Both numbers of all columns: an array with two rows."""
+        return np.stack([self._first.integers, self._second.integers // int(GRAIN)]).astype(np.int64)
+
+
 def moment_sums(rows: Array, span: Span) -> NDArray[np.int64]:
-    """sum q and sum floor(q^2/G) of every column of some rows: exact integers, sums of functions of single rows."""
-    with np.errstate(over="ignore"):  # infinity is clipped
-        q = (rows - span.middle) * (GRAIN / span.half)
-    np.clip(q, -GRAIN, GRAIN, out=q)
-    np.rint(q, out=q)
-    ones = np.ones(len(q))
-    first = ones @ q  # integers below 2^53 for at most 2^33 rows: exact in any order
-    q *= q
-    q *= 1.0 / GRAIN  # a power of 2: exact
-    np.floor(q, out=q)
-    return np.stack([first, ones @ q]).astype(np.int64)
+    """`MomentSums` of some rows."""
+    made = MomentSums(span)
+    made.add(rows)
+    return made.total
 
 
 def private_scaling(sums: NDArray[np.int64], count: int, span: Span, part: Part, paid: Paid) -> Scaling:

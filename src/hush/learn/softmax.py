@@ -58,6 +58,9 @@ class Softmax:
             chance -= target == place
         return out
 
+    def slope_at(self, margin: Array, target: Array) -> None:
+        self.slope(margin, target, margin)
+
     def signs(self, target: Array) -> Array:
         """sqrt(C/(C-1)) (e_y - 1/C) for each row: a vector of length 1."""
         made = np.full((len(target), self.outputs), -1.0 / self.outputs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from hush.learn.classes_solver import class_descent, class_variance, shrunk_classes
 from hush.learn.descent import Trace, descend
-from hush.learn.moment_solver import Products, products, quadratic_minimum
+from hush.learn.moment_solver import Products, grain_bits, products, quadratic_minimum, row_products
 from hush.learn.noiseless import newton
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.paid import Paid
@@ -24,7 +25,8 @@ from hush.learn.shrinkage import shrunk
 from hush.learn.softmax import Softmax
 from hush.learn.sparse import without_small
 from hush.learn.whitened import gradient_grain, response, whitened_descent
-from hush.learn.whole_sums import WholeRows, weighted_chunks
+from hush.learn.whole_rows import WholeRows
+from hush.learn.whole_sums import weighted_chunks
 
 __all__ = ["Problem", "solve"]
 
@@ -97,12 +99,21 @@ def _without_noise(problem: Problem) -> Trace:
     return trace
 
 
-def _products(problem: Problem, paid: Paid) -> Products:
+def _rows(problem: Problem, *, fine: int | None = None) -> WholeRows:
+    request = problem.plan.request
+    own, of_target = problem.own, problem.of_target
+    return WholeRows(problem.source, own, of_target, request.fit_intercept, request.objective, fine=fine)
+
+
+def _products(problem: Problem, paid: Paid, rows: WholeRows | None = None) -> Products:
     made = problem.plan
-    signs = made.request.objective is not SQUARED
-    part = made.part("sums of products")
-    parts = (_weighted(*block) for block in problem.parts(signs=signs))
-    return products(parts, made.rows, row_radius(made.setting, problem.width), part, paid)
+    part, radius = made.part("sums of products"), row_radius(made.setting, problem.width)
+    if part is None:
+        parts = (_weighted(*block) for block in problem.parts(signs=made.request.objective is not SQUARED))
+        return products(parts, made.rows, radius, None, paid)
+    # without gradients the rows need not fit into 16 bits
+    rows = _rows(problem, fine=grain_bits(made.rows, radius)) if rows is None else rows
+    return row_products(rows, made.rows, radius, part, paid)
 
 
 def _weighted(rows: Array, weights: Array | None) -> Array:
@@ -116,13 +127,13 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
     made, part = problem.plan, problem.plan.part("gradients")
     assert part is not None
     request, setting = made.request, made.setting
-    rows = WholeRows(problem.source, problem.own, problem.of_target, request.fit_intercept, request.objective)
-    found = _products(problem, paid)
-    settings = (found, problem.penalty, setting, part, problem.start, paid)
-    if isinstance(request.objective, Softmax):
-        trace, shape = class_descent(rows, request.objective, *settings, after_pass=problem.after_pass)
-    else:
-        trace, shape = whitened_descent(rows, *settings, after_pass=problem.after_pass)
+    with closing(_rows(problem)) as rows:
+        found = _products(problem, paid, rows)
+        settings = (found, problem.penalty, setting, part, problem.start, paid)
+        if isinstance(request.objective, Softmax):
+            trace, shape = class_descent(rows, request.objective, *settings, after_pass=problem.after_pass)
+        else:
+            trace, shape = whitened_descent(rows, *settings, after_pass=problem.after_pass)
     error = part.deviation * setting.clips[0] / (gradient_grain(made.rows, setting.clips[0]) * made.rows)
     last, constant = trace.weights[-1], request.fit_intercept
     if isinstance(request.objective, Softmax):

@@ -17,7 +17,7 @@ from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.planning import Plan, Request, plan
 from hush.learn.row_source import RowSource
-from hush.learn.scaling import Scaling, Span, moment_sums, private_scaling
+from hush.learn.scaling import MomentSums, Scaling, Span, private_scaling
 from hush.learn.scikit_learn import one_thread
 from hush.learn.solving import Problem, solve
 from hush.learn.whole_sums import chunks
@@ -121,16 +121,22 @@ def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:
     target = request.target_span
     span = request.span if target is None else request.span.joined(target)
     if part is not None:
-        sums = np.zeros((2, span.low.size), dtype=np.int64)
-        for rows in _columns(source, target):
-            sums += moment_sums(rows, span)
-        found = private_scaling(sums, made.rows, span, part, paid)
+        found = private_scaling(_moments(source, request.span, target), made.rows, span, part, paid)
     elif request.private and request.scaling == "public":
         found = Scaling.public(span)
     else:
         found = Scaling.of_data(np.vstack([rows.copy() for rows in _columns(source, target)]).T, span)
     found = found.limited(request.winsorise)
     return found if request.fit_intercept else found.uncentred()
+
+
+def _moments(source: RowSource, features: Span, target: Span | None) -> NDArray[np.int64]:
+    """The sums that give means and spreads: of the features, and of the target of a regression."""
+    made = [MomentSums(span) for span in (features, target) if span is not None]
+    for X, y in chunks(source):
+        for moments, rows in zip(made, (X, y[:, None]), strict=False):
+            moments.add(rows)
+    return np.concatenate([moments.total for moments in made], axis=1)
 
 
 def _columns(source: RowSource, target: Span | None) -> Iterator[Array]:

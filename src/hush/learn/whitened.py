@@ -6,7 +6,7 @@ loss the second derivatives are at most H/4 (Bohning and Lindsay 1988), so a ste
 gradient of a row is clipped at the length C in these coordinates, and the noise has the same size in all of them.
 
 Everything that is released is an integer vector (docs/maths/whitened.md): M is H^(-1/2) in integers, S the exact sum of
-R V over the rows (`whole_sums`), and floor(M S / 2^s) is released. One replaced row moves M S by at most 2 C 2^(a+b+c)
+R V over the rows (`whole_rows`), and floor(M S / 2^s) is released. One replaced row moves M S by at most 2 C 2^(a+b+c)
 in l2, because every row has |R| |M V| <= C 2^(a+b+c). Rounding down adds at most 1 to each coordinate.
 """
 
@@ -28,7 +28,8 @@ from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.shrinkage import limited
-from hush.learn.whole_sums import SLOPE_BITS, Integers, WholeRows, matrix_limit
+from hush.learn.whole_rows import WholeRows
+from hush.learn.whole_sums import SLOPE_BITS, Integers, matrix_limit
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 
 __all__ = [
@@ -119,14 +120,13 @@ def whitened_descent(
     columns, reach, count = rows.width, setting.clips[0], rows.source.n_rows
     shape = geometry(found, columns, setting.rho * math.sqrt(columns))
     curvature, noise = rows.objective.curvature, Noise(part, paid)
-    rows.measure(shape.matrix.astype(np.float64))
-    limit = math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits)
+    rows.measure(shape.matrix.astype(np.float64), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
     unit = unit_bits(count, reach)
     shift = rows.bits + SLOPE_BITS + shape.bits - unit
     weights = start.copy() if start.any() else _quadratic_start(found, shape, rows.objective, penalty)
     trace, previous = Trace(start.copy()), weights
     for index in range(setting.passes):
-        total = shape.matrix @ rows.gradient(weights, limit)
+        total = shape.matrix @ rows.gradient(weights)
         released = noise.on(np.array([shifted(int(value), shift) for value in total], dtype=np.int64))
         gradient = shape.back @ (np.ldexp(released, -unit) / count)
         step = setting.step * (1.0 if rows.objective is not SQUARED else max(1.0 / (index + 1.0), _LEAST_STEP))
