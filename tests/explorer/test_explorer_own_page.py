@@ -119,6 +119,17 @@ def test_published_epsilons_are_marked_and_listed(page):
 
 
 def test_a_year_of_months_and_narrow_screens(page, opened):
+    go(page, opened[1], replace(START, releases=MONTHLY))
+    assert (
+        page.evaluate("(() => { const form = document.forms[0]; return form.scrollWidth - form.clientWidth; })()") == 0
+    )
+    ends = page.evaluate(
+        "['epsilon', 'releases'].map((id) => document.getElementById(id).getBoundingClientRect().right)"
+    )
+    inside = page.evaluate(
+        "document.forms[0].getBoundingClientRect().right - parseFloat(getComputedStyle(document.forms[0]).paddingRight)"
+    )
+    assert max(ends) <= inside  # the long label of a stop does not widen the sliders
     for width in (320, 390):
         page.set_viewport_size({"width": width, "height": 844})
         go(page, opened[1], replace(START, releases=MONTHLY))

@@ -39,6 +39,9 @@ FIELDS: dict[str, tuple[set[str], set[str]]] = {
     "administrative": ({"registry_authors"}, {"sources", "notes"}),
 }
 CHOICES = {
+    ("basic", "data_product_type"): {
+        *("Summary statistics", "Machine learning model", "Dataset", "Synthetic data", "Interactive API", "SQL queries")
+    },
     ("dp_variant", "variant_name"): {"Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP", "Custom"},
     ("deployment_model", "model_name"): {"Local", "Central", "Shuffle", "Federated", "Varies"},
     ("deployment_model", "release_type"): {"One release", "Many releases"},
