@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from learn.shown import Fixed, assert_alike, frozen
 
-from hush import Ledger
+from hush import InvalidParameter, Ledger
 from hush.learn import ElasticNet, Lasso, LogisticRegression, PrivateSearchCV, Ridge, label
+from hush.learn.row_count import RowCount
+from hush.ledger.payment import Payment
 
 ROWS = 200
 NUMBERS = np.random.default_rng(17)
@@ -265,6 +267,72 @@ def test_no_refusal_quotes_the_data_or_its_width():
         assert "must hold" in assert_alike(ridge, (X, goals[0]), (X, goals[1]))["error"][1]
     dates = [np.full(ROWS, np.datetime64("2020-01-01", unit)) for unit in ("D", "ns")]
     assert "datetime64" in assert_alike(private, (X, dates[0]), (X, dates[1]))["error"][1]
+
+
+# -- data sets with a row more or less -----------------------------------------------------------------------
+
+
+def hidden(kind, **settings):
+    """An estimator for which the number of rows is not public, and which pays from a ledger."""
+    target = {} if kind is LogisticRegression else {"target_bounds": (-2, 2)}
+    paid = Ledger(None, epsilon=5000.0, delta=1e-3)
+    return kind(**(COMMON | target | {"neighbours": "add-remove", "ledger": paid} | settings))
+
+
+FEWER = {"one row less": slice(1, None), "one row": slice(0, 1), "no row": slice(0, 0)}
+
+
+@pytest.mark.parametrize("solver", ["cd", "gd", "statistics", "whitened"])
+@pytest.mark.parametrize("kind", [Ridge, LogisticRegression])
+def test_the_number_of_rows_does_not_show(kind, solver):
+    target = SIDE if kind is LogisticRegression else TARGET
+    for part in FEWER.values():
+        seen = assert_alike(lambda: hidden(kind, solver=solver, **passes(solver)), (X, target), (X[part], target[part]))
+        assert "coef_" in seen
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"n_features_to_keep": 2}, {"refine_bounds": True}, {"bounds": "private"}, {"classes": "private"}],
+)
+def test_the_number_of_rows_does_not_show_in_first_steps(settings, monkeypatch):
+    """The places that are chosen, and the number of rows, are the same for all tables here."""
+    monkeypatch.setattr(
+        Payment, "choose", lambda self, charge, numbers, *, entropy=None: np.arange(charge.times) + numbers.size // 3
+    )
+    monkeypatch.setattr(RowCount, "release", lambda self, exact, *given, **named: (ROWS, None))
+    made = {"epsilon": 400.0, "solver": "statistics", **settings}
+    part = FEWER["one row less"]
+    assert "coef_" in assert_alike(lambda: hidden(LogisticRegression, **made), (X, SIDE), (X[part], SIDE[part]))
+
+
+def test_the_number_of_rows_does_not_show_in_a_search():
+    def made():
+        model = hidden(Ridge, solver="cd", passes=1, ledger=None, verbose=0)
+        grid = {"penalise": ["original", "scaled"]}
+        return PrivateSearchCV(model, grid, epsilon=40.0, delta=1e-6, tries=1.1, entropy=Fixed(), verbose=1)
+
+    for part in FEWER.values():
+        assert "best_score_" in assert_alike(made, (X, TARGET), (X[part], TARGET[part]))
+
+
+def test_no_refusal_shows_the_number_of_rows():
+    def made():
+        return hidden(Ridge, solver="statistics")
+
+    for count in (1, ROWS):
+        rows, target = X[:count], TARGET[:count]
+        for bad in (
+            (rows, target[:-1]),
+            (rows, np.column_stack([target, target])),
+            (rows[:, :0], target),
+            (rows[:, 0], target),
+            (rows[None], target),
+        ):
+            seen = assert_alike(made, bad, tuple(np.concatenate([part, part], axis=-part.ndim) for part in bad))
+            assert "\n" not in seen["error"][1] and str(ROWS) not in seen["error"][1]
+        with pytest.raises(InvalidParameter, match="one number for each row of X"):
+            made().fit(rows, target, sample_weight=np.ones(count + 1))
 
 
 # -- the rule has teeth --------------------------------------------------------------------------------------

@@ -158,12 +158,12 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
 
     def _best(self, made: Scheme, rows: Any, target: Any) -> tuple[LinearModel, float]:
         """The best run and its noisy score."""
-        bits = (SecureEntropy() if self.entropy is None else self.entropy).begin()
-        hidden = made.relation.hides_rows
+        entropy = SecureEntropy() if self.entropy is None else self.entropy
+        hidden, coins, bits = made.relation.hides_rows, entropy.begin(), entropy.begin()
         if hidden:  # a row more or less must not move other rows from one part to the other
-            kept, held = apart(bits, rows.shape[0], self.holdout)
+            kept, held = apart(coins, rows.shape[0], self.holdout)
         else:
-            kept, held = split(bits, rows.shape[0], made.held)
+            kept, held = split(coins, rows.shape[0], made.held)
         best, winner = -math.inf, made.models[0]
         for _ in range(made.runs.draw(bits)):
             model = _copy(made.models[any_of(bits, len(made.models))])
