@@ -20,8 +20,10 @@ from hush.learn.defaults import setting
 from hush.learn.descent import updates_wish
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import SQUARED
+from hush.learn.planning import plan
 from hush.learn.scaling import moments_wish
 from hush.noise import catalogue
+from hush.privacy.charge import Budget
 from hush.sampling.entropy import SecureEntropy
 
 slow = pytest.mark.exhaustive
@@ -343,3 +345,17 @@ def test_a_registered_family_can_be_used_by_name():
         assert isinstance(model.noise_, Wider)
     with pytest.raises(hush.InvalidParameter, match="family must be one of"):
         small.ridge(family="wider", passes=1).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["whitened", "cd", "gd"])
+def test_a_row_more_or_less_needs_half_the_noise_of_a_replaced_row(solver):
+    """With the same clipping bound. Sums of products are compared in the tests of tables."""
+    deviations = []
+    for relation in ("replace", "add-remove"):
+        model = small.ridge(solver=solver, passes=2, clip=0.5, neighbours=relation)
+        model.n_features_in_ = 3
+        made = plan(model._request_for(50), 50)
+        deviations.append(made.parts[-1].deviation)
+        assert Budget(1.0, 1e-6).covers(compose(list(made.charges)))
+        assert {part.charge.neighbours for part in made.parts} == {relation}
+    assert deviations[1] / deviations[0] == pytest.approx(0.5, rel=1e-3)

@@ -230,8 +230,9 @@ def test_ranges_are_refined_and_features_chosen(people, capsys):
     [
         (["--classes", "no,yes"], "--classes: the target 'sick' holds numbers"),
         (["--classes", "private"], "--classes private needs one row per person"),
-        (["--refine-bounds"], "need one row for each person"),
-        (["--keep", "1", "--feature", "cost:0:9"], "need one row for each person"),
+        (["--refine-bounds"], "too few to find bounds privately at this budget"),
+        (["--neighbours", "replace"], "--neighbours replace is for arrays"),
+        (["--n-rows", "1"], "--n-rows must be"),
         (["--keep", "few"], "n_features_to_keep"),
     ],
 )
@@ -242,3 +243,21 @@ def test_options_that_a_fit_by_person_does_not_have(more, words, tmp_path, capsy
     assert main([*common, "--feature", "age:18:100", *BUDGET, *more]) == 2
     shown = capsys.readouterr().err
     assert words in shown and shown.count("\n") == 1
+
+
+def test_one_row_more_or_less(people, tmp_path, capsys):
+    """The number of rows is released, or declared; for replaced rows it is public."""
+    ledger = tmp_path / "people.ledger"
+    Ledger(ledger, epsilon=2.5, delta=1e-5).close()
+    words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", *BUDGET]
+    less = [*words, "--neighbours", "add-remove", "--ledger", str(ledger)]
+    assert main([*less, "--json"]) == 0
+    receipt = json.loads(capsys.readouterr().out)["receipt"]
+    assert receipt["guarantee"]["neighbours"] == "add-remove" and receipt["row_count"]["epsilon"] == 0.03
+    assert main([*less, "--n-rows", "4000"]) == 0
+    assert "4000 rows" in (text := capsys.readouterr().out) and "for one row more or less: each row is" in text
+    assert [entry.epsilon for entry in Ledger(ledger).entries] == [0.03, pytest.approx(0.97), 1.0]
+    assert main([*words, "--n-rows", "4000"]) == 2
+    assert "--n-rows is for a table, or for --neighbours add-remove" in capsys.readouterr().err
+    people.write_text("age,spending,smoker\n20.5,1.5,never\n")
+    assert main([*words, "--neighbours", "add-remove"]) == 0 and main(words) == 2

@@ -20,7 +20,7 @@ import hush
 from hush import BudgetExceeded, InvalidParameter, Ledger, Sensitivity, Staircase, Unsupported
 from hush.errors import HushError
 from hush.learn import ElasticNet, LogisticRegression, PrivateSearchCV, Ridge, holdout_score
-from hush.learn.selection import Runs, any_of, largest_base, run_divergence, split
+from hush.learn.selection import Runs, any_of, apart, largest_base, run_divergence, split
 from hush.learn.training import plan
 from hush.ledger.payment import Draws
 from hush.privacy.charge import Charge
@@ -554,3 +554,31 @@ def test_an_empty_list_of_settings_is_refused():
     X, y, _ = small.rows()
     with pytest.raises(InvalidParameter, match="at least one"):
         PrivateSearchCV(small.ridge(), [], epsilon=1.0, delta=1e-6).fit(X, y)
+
+
+def test_a_search_whose_number_of_rows_is_hidden():
+    """Two entries that add up to the budget; each row has a coin of its own."""
+    X, y, _ = small.rows(400)
+    paid = small.ledger()
+    model = small.ridge(neighbours="add-remove", passes=1)
+    found = small.search(model, ledger=paid, epsilon=2.0).fit(X, y)
+    assert [entry.epsilon for entry in paid.entries] == [pytest.approx(0.06), pytest.approx(1.94)]
+    assert math.fsum(entry.epsilon for entry in paid.entries) <= 2.0 == found.guarantee_.epsilon
+    for one in (found, found.best_estimator_):
+        assert one.guarantee_.neighbours == "add-remove" and one.receipt_["started_from"] == [1]
+        assert "the number of rows that it uses" in str(hush.report.statement(one, ledger=paid))
+    assert found.best_estimator_.receipt_["public"][0] == "the number of features"
+    declared = small.search(model, epsilon=2.0).fit(X, y, n_rows=400)
+    assert declared.receipt_["cost"].endswith("on 320 of 400 rows") and declared.receipt_["row_count"] is None
+    with pytest.raises(Unsupported, match="n_rows= is for a table"):
+        small.search(epsilon=2.0).fit(X, y, n_rows=400)
+    with pytest.raises(Unsupported, match="must be the same in all runs"):
+        small.search(model, {"neighbours": ["replace"]}).fit(X, y)
+
+
+def test_coins_of_rows_do_not_depend_on_the_number_of_rows():
+    """4,000 coins of 0.2: their mean is within 0.043 of it but for less than once in a million (Hoeffding)."""
+    (less, held), (more, others) = (apart(DeterministicTestEntropy(5).begin(), n, 0.2) for n in (3999, 4000))
+    assert set(less) == set(more) - {3999} and set(held) == set(others) - {3999}
+    _, fresh = apart(SecureEntropy().begin(), 4000, 0.2)
+    assert abs(fresh.size / 4000 - 0.2) < 0.043

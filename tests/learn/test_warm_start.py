@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from learn.small_fits import ledger, ridge, rows, search
 
-from hush import compose
+from hush import compose, report
+from hush.errors import HushError
 
 
 def test_a_warm_start_promises_for_all_fits_it_comes_from():
@@ -63,3 +64,18 @@ def test_a_warm_start_needs_the_columns_that_it_had():
     with pytest.raises(ValueError, match="feature names"):
         named.fit(frame[["c", "b", "a"]], y)
     assert len(paid.entries) == 2 and np.array_equal(model.coef_, before) and model.n_features_in_ == 3
+
+
+def test_a_warm_start_with_hidden_numbers_of_rows_counts_all_of_them():
+    X, y, _ = rows()
+    paid = ledger()
+    model = ridge(ledger=paid, warm_start=True, passes=1, neighbours="add-remove").fit(X, y)
+    assert model.receipt_["started_from"] == [1] and model.guarantee_.epsilon <= 1.0
+    model.fit(X, y)
+    assert [entry.label.split()[0] for entry in paid.entries] == ["number", "fit", "number", "fit"]
+    assert model.receipt_["started_from"] == [1, 2, 3] and 1.9 < model.guarantee_.epsilon <= 2.0
+    words = "the fits it started from and their numbers of rows"
+    assert words in str(model.guarantee_) and words in str(report.statement(model, ledger=paid))
+    with pytest.raises(HushError, match="neighbours"):
+        model.set_params(neighbours="replace").fit(X, y)
+    assert len(paid.entries) == 4

@@ -3,7 +3,8 @@
     model = hush.learn.LogisticRegression(epsilon=1.0, delta=1e-6, bounds=[(18, 90), (0, 1)]).fit(X, y)
     model.coef_, model.guarantee_, model.receipt_
 
-One row must be one person. Neighbouring data sets differ in one replaced row. See docs/learn.md.
+One row must be one person. Neighbouring data sets differ in one replaced row, or in one row more or less with
+neighbours="add-remove". See docs/learn.md.
 
 `hush.learn.torch`, which is also `hush.torch`, is for neural networks. It does not need scikit-learn, so the models
 above are loaded at their first use.
