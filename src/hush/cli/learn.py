@@ -235,10 +235,11 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
         lines.append(f"The guarantee is for one person: at most {options.rows_per_unit} rows of each person are used.")
     else:
         row = "one row more or less" if model.guarantee_.neighbours == "add-remove" else "one row"
-        known = "each row is assumed to be one person"
-        if options.unit is not None:
-            known = f"column {options.unit} was checked, and each person has one row"
-        lines.append(f"The guarantee is for {row}: {known}.")
+        if options.unit is None:
+            lines.append(f"The guarantee is for {row}: each row is assumed to be one person.")
+        else:
+            checked = f"column {options.unit} was checked: each person has one row"
+            lines.append(f"The guarantee is for {row}, and {checked}.")
     emit(options, document, "\n".join(lines))
 
 
