@@ -414,7 +414,7 @@ def test_the_ledger_is_charged_once_and_before_any_bit(monkeypatch):
         regressor(), {"alpha": [0.1, 1.0]}, epsilon=1.0, delta=1e-6, ledger=ledger, entropy=Watched()
     )
     search.fit(X, y)
-    assert len(ledger.entries) == 1
+    assert len(ledger.entries) == 1 and "with the best of 2 settings" in ledger.entries[0].about
     assert ledger.entries[0].extra_delta == 1e-6 and ledger.entries[0].charges[0].noise == Staircase(
         1.0, 1.0, gamma=0.5
     )

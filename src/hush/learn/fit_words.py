@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hush.ledger.entry import LONGEST_TEXT
 
-__all__ = ["ROWS", "about_arrays", "about_table"]
+__all__ = ["ROWS", "about_arrays", "about_search", "about_table"]
 
 #: The words about a number of rows that is released first.
 ROWS = "the number of rows of the data, which the noise of the model needs"
@@ -20,6 +20,18 @@ def about_arrays(model: object, columns: int) -> str:
     'the coefficients of a model (object) of 3 columns; one row is one person'
     """
     return f"the coefficients of a model ({type(model).__name__}) of {columns} columns; one row is one person"
+
+
+def about_search(model: object, settings: int) -> str:
+    """The words about a private search over so many settings of a model.
+
+    >>> about_search(object(), 4)
+    'the coefficients of a model (object) with the best of 4 settings, which was chosen privately; one row is one person'
+    """
+    return (
+        f"the coefficients of a model ({type(model).__name__}) with the best of {settings} settings, which was chosen "
+        "privately; one row is one person"
+    )
 
 
 def about_table(model: object, names: Sequence[str], target: str, rows: int) -> str:

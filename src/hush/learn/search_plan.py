@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hush.errors import InvalidParameter, reject
+from hush.learn.fit_words import about_search
 from hush.learn.holdout_score import score_mechanism
 from hush.learn.model import LinearModel
 from hush.learn.relation import Relation
@@ -105,7 +106,8 @@ def pay_for(made: Scheme, ledger: Ledger | None) -> Entry | None:
         return None
     must_be_chargeable(made.budget.epsilon)
     name = f"search over {len(made.models)} settings of {type(made.models[0]).__name__}"
-    return pay(ledger, [made.charge], label=name, extra_delta=made.budget.delta, budget=made.budget).entry
+    words = about_search(made.models[0], len(made.models))
+    return pay(ledger, [made.charge], label=name, about=words, extra_delta=made.budget.delta, budget=made.budget).entry
 
 
 def must_be_chargeable(epsilon: float) -> None:
