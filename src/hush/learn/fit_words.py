@@ -26,11 +26,11 @@ def about_search(model: object, settings: int) -> str:
     """The words about a private search over so many settings of a model.
 
     >>> about_search(object(), 4)
-    'the coefficients of a model (object) with the best of 4 settings, which was chosen privately; one row is one person'
+    'the coefficients of a model (object) with the best of 4 settings, chosen privately; one row is one person'
     """
     return (
-        f"the coefficients of a model ({type(model).__name__}) with the best of {settings} settings, which was chosen "
-        "privately; one row is one person"
+        f"the coefficients of a model ({type(model).__name__}) with the best of {settings} settings, chosen privately; "
+        "one row is one person"
     )
 
 
