@@ -261,3 +261,34 @@ def test_one_row_more_or_less(people, tmp_path, capsys):
     assert "--n-rows is for a table, or for --neighbours add-remove" in capsys.readouterr().err
     people.write_text("age,spending,smoker\n20.5,1.5,never\n")
     assert main([*words, "--neighbours", "add-remove"]) == 0 and main(words) == 2
+
+
+def test_intervals_stand_beside_the_coefficients(people, capsys):
+    words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100"]
+    words += ["--epsilon", "8", "--delta", "1e-6"]
+    assert main([*words, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    found = shown["intervals"]["age"]
+    assert (
+        found["low"] < found["estimate"] < found["high"]
+        and abs(found["estimate"] - 3.0) < 8.0 * found["standard_error"]
+    )
+    assert shown["receipt"]["intervals"]["share"] == 0.3
+    assert main([*words, "--level", "0.8"]) == 0
+    text = capsys.readouterr().out
+    assert "estimate and 80 % interval" in text and "±" in text and "30 % of the budget" in text
+    assert main([*words, "--interval-share", "0"]) == 0
+    assert "±" not in capsys.readouterr().out
+    assert main([*words, "--level", "2"]) == 2 and "--level" in capsys.readouterr().err
+
+
+def test_a_model_without_valid_intervals_is_fitted_without_them(people, capsys):
+    """Unless a share is named: then the command says why there are none."""
+    words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", *BUDGET, "--keep", "1"]
+    words += ["--feature", "age:0:100", "--feature", "noise:0:1"]
+    lines = people.read_text().splitlines()
+    people.write_text("\n".join([lines[0] + ",noise", *(f"{line},0.5" for line in lines[1:])]) + "\n")
+    assert main(words) == 0
+    assert "±" not in capsys.readouterr().out
+    assert main([*words, "--interval-share", "0.3"]) == 2
+    assert "--keep all" in capsys.readouterr().err

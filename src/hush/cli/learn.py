@@ -6,9 +6,10 @@ import argparse
 from typing import Any
 
 import hush
+from hush.cli.learn_intervals import coefficient_table, fitted, intervals_of, sentences
 from hush.cli.learn_options import about_neighbours, about_the_fit
 from hush.cli.ledger import opened
-from hush.cli.text import Command, emit, number, table
+from hush.cli.text import Command, emit, number
 from hush.errors import HushError, InvalidParameter
 
 __all__ = ["register"]
@@ -147,7 +148,8 @@ def _learn(options: argparse.Namespace) -> None:
     else:
         common |= {"target_bounds": span} | ({} if options.penalty is None else {"alpha": options.penalty})
     try:
-        model = getattr(hush.learn, _MODELS[options.model])(**common).fit(X, y, n_rows=options.n_rows)
+        model = getattr(hush.learn, _MODELS[options.model])(**common)
+        model = fitted(model, options, lambda one: one.fit(X, y, n_rows=options.n_rows))
     except HushError:
         raise
     except ValueError as failure:  # raised by scikit-learn's checks
@@ -181,8 +183,9 @@ def _learn_by_person(
     if options.penalty is not None:
         chosen["C" if options.model == "logistic" else "alpha"] = options.penalty
     model = getattr(hush.learn, _MODELS[options.model])(**chosen)
-    fitted = model.fit(people, target, rows_per_unit=options.rows_per_unit, n_rows=options.n_rows)
-    _show(options, fitted, list(features))
+    known = {"rows_per_unit": options.rows_per_unit, "n_rows": options.n_rows}
+    model = fitted(model, options, lambda one: one.fit(people, target, **known))
+    _show(options, model, list(features))
 
 
 def _classes(people: Any, target: str, given: str | None) -> Any:
@@ -226,9 +229,9 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
         document |= _parts(found["coefficient"])
     else:
         document["classes"] = {one: _parts(values) for one, values in found.items()}
-    document["receipt"] = dict(model.receipt_)
-    shown = [{"name": name} | {one: found[one][name] for one in found} for name in [*names, "(intercept)"]]
-    lines = [table(shown, {"name": "feature"} | {one: one for one in found}, left=1)]
+    known = intervals_of(model, names, options.level)
+    document |= {"intervals": known, "receipt": dict(model.receipt_)}
+    lines = [coefficient_table(found, known, options.level)]
     about = model.receipt_
     lines.append(f"\n{type(model).__name__}, {about['rows']} rows, solver {about['solver']}: {model.guarantee_}.")
     if options.rows_per_unit is not None:
@@ -240,7 +243,7 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
         else:
             checked = f"column {options.unit} was checked: each person has one row"
             lines.append(f"The guarantee is for {row}, and {checked}.")
-    emit(options, document, "\n".join(lines))
+    emit(options, document, "\n".join([*lines, *sentences(model)]))
 
 
 def register(command: Command) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from hush.cli.learn_intervals import interval_options
 from hush.cli.text import number
 
 __all__ = ["about_neighbours", "about_the_fit"]
@@ -31,6 +32,7 @@ def about_the_fit(learn: argparse.ArgumentParser) -> None:
     learn.add_argument("--solver", default="auto", choices=["auto", "whitened", "statistics", "cd", "gd"])
     _first_steps(learn)
     learn.add_argument("--family", help="the noise family; the default is the family with the least noise")
+    interval_options(learn)
 
 
 def about_neighbours(learn: argparse.ArgumentParser) -> None:

@@ -1,0 +1,88 @@
+"""The intervals of coefficients in `hush learn`: options, the fit with or without them, and what is shown."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import Any
+
+from hush.cli.text import number, table
+
+__all__ = ["coefficient_table", "fitted", "interval_options", "intervals_of", "sentences"]
+
+#: The share of the budget that intervals have if the command does not name one.
+SHARE = 0.3
+
+
+def interval_options(learn: argparse.ArgumentParser) -> None:
+    """Add the options of intervals."""
+    learn.add_argument(
+        "--interval-share",
+        type=number,
+        metavar="SHARE",
+        help=f"the share of the budget for intervals of the coefficients (default {SHARE:g}); 0 makes none",
+    )
+    learn.add_argument("--level", type=number, default=0.95, metavar="L", help="of the intervals (default 0.95)")
+
+
+def fitted(model: Any, options: argparse.Namespace, fit: Callable[[Any], Any]) -> Any:
+    """The fitted model with intervals. A model that can have none is fitted without, unless a share was named."""
+    from hush.errors import must_be_level
+    from hush.learn.inference_plan import NoIntervals
+
+    must_be_level(options.level)
+    given = options.interval_share
+    try:
+        return fit(model.set_params(interval_share=SHARE if given is None else given))
+    except NoIntervals as failure:  # nothing was spent
+        if given is not None:
+            words = str(failure).replace("n_features_to_keep='all'", "--keep all")
+            raise NoIntervals(words.replace("interval_share=0", "--interval-share 0")) from failure
+        return fit(model.set_params(interval_share=0.0))
+
+
+def intervals_of(model: Any, names: list[str], level: float) -> dict[str, dict[str, float]]:
+    """For each feature, and for the intercept if there is one: the estimate, its standard error, and the interval."""
+    if model.receipt_["intervals"] is None:
+        return {}
+    import numpy as np
+
+    ends = np.vstack([model.coef_interval(level=level), model.intercept_interval(level=level)]).tolist()
+    middles = [*model.unbiased_coef_.tolist(), model.unbiased_intercept_]
+    errors = [*model.standard_errors_.tolist(), model.intercept_standard_error_]
+    return {
+        name: {"estimate": middle, "standard_error": error, "low": low, "high": high}
+        for name, middle, error, (low, high) in zip([*names, "(intercept)"], middles, errors, ends, strict=True)
+    }
+
+
+def coefficient_table(found: dict[str, dict[str, float]], known: dict[str, dict[str, float]], level: float) -> str:
+    """One line for each feature and for the intercept: the coefficients of each model in `found`, and the interval."""
+    names = next(iter(found.values()))
+    rows: list[dict[str, Any]] = [{"name": name} | {one: found[one][name] for one in found} for name in names]
+    titles = {"name": "feature"} | {one: one for one in found}
+    if known:
+        rows = [row | {"interval": _text(**known[row["name"]])} for row in rows]
+        titles["interval"] = f"estimate and {100.0 * level:.10g} % interval"
+    return table(rows, titles, left=1)
+
+
+def _text(*, estimate: float, standard_error: float, low: float, high: float) -> str:
+    half = 0.5 * (high - low)
+    if half == 0.0:
+        return f"{estimate:.6g} ± 0"
+    places = max(0, 1 - math.floor(math.log10(half)))  # two digits of the half width, and as many of the estimate
+    return f"{estimate:.{min(places, 12)}f} ± {half:.{min(places, 12)}f}"
+
+
+def sentences(model: Any) -> list[str]:
+    """What the intervals of a table cover, in a few sentences."""
+    known = model.receipt_["intervals"]
+    if known is None:
+        return []
+    return [
+        "The coefficients are for predictions: penalty, shrinkage and clipping bias them. The estimates do not have "
+        f"this bias. Their intervals hold noise and sampling; {100.0 * known['share']:g} % of the budget is for them.",
+        f"They do not hold {known['does_not_cover']}.",
+    ]
