@@ -4,8 +4,9 @@
 
 Columns have correlation 0.5 between any two, and means and spreads of their own. The target has an R^2 of 1/2; labels
 follow a logistic model whose margin has the standard deviation 1.2. The last cells have other shapes of columns and
-residuals, and other settings. Each cell counts all coefficients and the intercept. A share is marked with ! if it is
-below its level by more than 3.1 standard errors, with one observation for each fit: about one false alarm in 1,000.
+residuals, margins with a standard deviation of 8 ("strong"), and other settings. Each cell counts all coefficients and
+the intercept. A share is marked with ! if it is below its level by more than 3.1 standard errors, with one observation
+for each fit: about one false alarm in 1,000.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def simulated(random: np.random.Generator, case: Case) -> tuple[Any, Any, Any]:
     means, spreads = case.places
     scaled = standard_columns(random, case)
     signs = np.resize([1.0, -0.5, 0.75], case.columns)
-    signs *= (1.0 if case.loss == "squared" else 1.2) / math.sqrt(0.5 * float(signs @ signs) + 0.5 * signs.sum() ** 2)
+    size = 8.0 if case.shape == "strong" else 1.2  # of the margin
+    signs *= (1.0 if case.loss == "squared" else size) / math.sqrt(0.5 * float(signs @ signs) + 0.5 * signs.sum() ** 2)
     X, margin, coefficients = means + spreads * scaled, scaled @ signs, signs / spreads
     if not case.settings.get("fit_intercept", True):
         X = X - means
@@ -137,6 +139,7 @@ def cases() -> list[Case]:
     grid = itertools.product(LOSSES, (500, 2_000, 20_000), (3, 10), (0.3, 1.0, 3.0, 10.0))
     made = [Case(*each) for each in grid]
     made += [Case(loss, 2_000, 3, epsilon, people=True) for loss in LOSSES for epsilon in (0.3, 1.0, 3.0, 10.0)]
+    made += [Case("logistic", rows, 3, epsilon, shape="strong") for rows, epsilon in ((300, 0.1), (2_000, 3.0))]
     shapes = ("yes or no", "lognormal", "collinear")
     made += [Case(loss, 5_000, 4, 3.0, shape=shape) for loss in LOSSES for shape in shapes]
     made += [Case("squared", 5_000, 4, 3.0, shape=shape) for shape in ("skewed", "tails")]

@@ -96,6 +96,24 @@ def test_fits_with_joint_noise_show_what_they_release_and_no_more(settings):
         assert "coef_" in assert_alike(made, (one, TARGET), (other, TARGET))
 
 
+def test_fits_with_intervals_show_what_they_release_and_no_more():
+    """The receipt has the estimates and the standard errors."""
+    common = COMMON | {"solver": "gd", "passes": 1, "interval_share": 0.3}
+
+    def regression():
+        return Ridge(**common, target_bounds=(-2, 2), ledger=Ledger(None, epsilon=50.0, delta=1e-3))
+
+    def classification():
+        return LogisticRegression(**common, ledger=Ledger(None, epsilon=50.0, delta=1e-3))
+
+    assert regression().fit(X, TARGET).receipt_["intervals"]["standard_errors"]
+    for name in ("huge", "objects"):
+        one, other = EXTREMES[name]
+        assert "_intervals" in assert_alike(regression, (one, TARGET), (other, TARGET))
+        assert_alike(classification, (one, SIDE), (other, SIDE))
+    assert_alike(regression, (X, TARGETS["huge"][0]), (X, TARGETS["huge"][1]))
+
+
 WORDS = np.array(["no", "yes"])[SIDE]
 LONG = "huntington's chorea"
 

@@ -11,6 +11,7 @@ docs/maths/coefficient_interval.md.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,10 @@ Array = NDArray[np.float64]
 _FURTHEST = 32.0  # spreads: the limit of a feature; a row that far away has a very small weight
 _DIAGONAL = 1.96  # the variance of the noise of a diagonal entry, over that of another entry: (7/5)^2
 _DOUBT = 0.25  # standard errors grow by up to this share where the noise hides the smallest eigenvalue
+#: Where the noise hides the matrix, the distance of the coefficients from the start cannot be estimated. It is assumed
+#: to be at most this for whitened columns: a regression explains at most its target, and the margin of a logistic model
+#: has a spread of at most 8 (where labels are almost a function of the features), with some distance of the start.
+_LARGEST = {"squared": 1.5, "logistic": 11.0}
 _LARGEST_VARIANCE = 3.0  # of the residuals of a target whose released spread is 1
 _REMAINDER = 0.1  # half the largest third derivative of log-loss, 0.048, times the root of E x^4 = 3, rounded up
 _LONGEST_STEP = 2.0  # of the first step, in whitened coordinates
@@ -121,12 +126,19 @@ def _inverse(matrix: Array) -> tuple[Array, Array]:
     return (vectors / safe) @ vectors.T, values
 
 
-def _above(matrix: Array, values: Array, error: float) -> tuple[Array, float]:
-    """A matrix that is larger than the one without noise, and the factor of standard errors where noise hides it."""
-    norm = error * (2.0 * np.sqrt(len(matrix)) + 1.5)  # of the noise, with a probability of about 0.999
-    hidden = 1.0 if values[0] <= 0.0 else min(norm / float(values[0]), 1.0)
-    lift = max(0.0, -float(values[0])) + norm
-    return matrix + lift * np.eye(len(matrix)), 1.0 + _DOUBT * hidden
+def _hidden(values: Array, error: float) -> tuple[float, float]:
+    """The norm of the noise of a matrix (with a probability of about 0.999), and how far it hides the eigenvalues.
+
+    The second number is the norm divided by the least released eigenvalue, at most 1.
+    """
+    norm = error * (2.0 * math.sqrt(values.size) + 1.5)
+    return norm, 1.0 if values[0] <= 0.0 else min(norm / float(values[0]), 1.0)
+
+
+def _sampling(matrix: Array, values: Array, norm: float, directions: Array) -> Array:
+    """The variance of a sampling error with the covariance of a matrix that is larger than the one without noise."""
+    above = matrix + (max(0.0, -float(values[0])) + norm) * np.eye(len(matrix))
+    return np.asarray(np.einsum("ij,jk,ik->i", directions, above, directions))
 
 
 def _squared(
@@ -146,12 +158,13 @@ def _squared(
     solution = inverse @ matrix[:width, -1]
     ahead = np.append(solution, -1.0)  # the residual, as a combination of the columns and the target
     directions = towards @ inverse
+    norm, hidden = _hidden(values, error)
     noise = error**2 * product_variance(np.pad(directions, ((0, 0), (0, 1))), ahead)
-    above, factor = _above(inner, values, error)
-    spread = _residual_variance(made, shape, matrix, ahead, error)
-    sampling = np.einsum("ij,jk,ik->i", directions, above, directions) * spread
-    sampling *= plan.request.relation.rows / plan.rows
-    return _Known(towards @ solution / made.factor, (noise + sampling) * (factor / made.factor) ** 2)
+    noise += (error * made.factor * _LARGEST["squared"]) ** 2 * hidden**6 * (directions**2).sum(axis=1)
+    spread = _residual_variance(made, shape, matrix, ahead, error) * plan.request.relation.rows / plan.rows
+    sampling = spread * _sampling(inner, values, norm, directions)
+    factor = (1.0 + _DOUBT * hidden) / made.factor
+    return _Known(towards @ solution / made.factor, (noise + sampling) * factor**2)
 
 
 def _residual_variance(made: Inference, shape: Whitening, matrix: Array, ahead: Array, error: float) -> float:
@@ -194,13 +207,14 @@ def _logistic(
     inverse, values = _inverse(found.information)
     step = inverse @ found.gradient
     directions = towards @ inverse
-    noise = found.information_error**2 * product_variance(directions, step)
-    squares = (directions**2).sum(axis=1)
-    noise += found.gradient_error**2 * squares + (_REMAINDER * (step @ step)) ** 2 * squares
-    above, factor = _above(found.information, values, found.information_error)
-    sampling = np.einsum("ij,jk,ik->i", directions, above, directions) * (plan.request.relation.rows / plan.rows)
+    error = found.information_error
+    norm, hidden = _hidden(values, error)
+    far = (error * _LARGEST["logistic"]) ** 2 * hidden**6 + (_REMAINDER * (step @ step)) ** 2
+    noise = error**2 * product_variance(directions, step)
+    noise += (found.gradient_error**2 + far) * (directions**2).sum(axis=1)
+    sampling = _sampling(found.information, values, norm, directions) * plan.request.relation.rows / plan.rows
     start = np.linalg.solve(back, point)
-    return _Known(towards @ (start - step), (noise + sampling) * factor**2)
+    return _Known(towards @ (start - step), (noise + sampling) * (1.0 + _DOUBT * hidden) ** 2)
 
 
 def _tame_step(found: Score) -> Array:
