@@ -134,12 +134,8 @@ def _learn(options: argparse.Namespace) -> None:
     X = _numbers(rows, list(features))
     y = None if logistic else _numbers(rows, [target])[:, 0]
     ledger = opened(options.ledger) if options.ledger else None
-    common: dict[str, Any] = {
-        "epsilon": options.epsilon,
-        "delta": options.delta,
-        "bounds": list(features.values()),
-        "ledger": ledger,
-    }
+    common: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "ledger": ledger}
+    common["bounds"] = list(features.values())
     common |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
     common |= _steps(options) | {"neighbours": options.neighbours}
     if logistic:
@@ -148,8 +144,8 @@ def _learn(options: argparse.Namespace) -> None:
     else:
         common |= {"target_bounds": span} | ({} if options.penalty is None else {"alpha": options.penalty})
     try:
-        model = getattr(hush.learn, _MODELS[options.model])(**common)
-        model = fitted(model, options, lambda one: one.fit(X, y, n_rows=options.n_rows))
+        made = getattr(hush.learn, _MODELS[options.model])(**common)
+        model = fitted(made, options, lambda one: one.fit(X, y, n_rows=options.n_rows))
     except HushError:
         raise
     except ValueError as failure:  # raised by scikit-learn's checks
