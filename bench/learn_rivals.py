@@ -1,20 +1,22 @@
 """Test errors of hush.learn beside published methods, on ten data sets and five epsilons, at equal guarantee.
 
 All methods get the same rows, public ranges, splits and penalty (scikit-learn's defaults, on scaled columns), the same
-private scaling with 25 % of the budget, and exact Gaussian accounting for one replaced row at delta = 1e-6. The
-rivals draw their noise from numpy and use one setting for all data sets. Errors are misclassified fractions, or the
-residual divided by the total sum of squares.
+private scaling with 25 % of the budget, and exact Gaussian accounting for one replaced row at delta = 1e-6. The rivals
+draw their noise from numpy; `bench/learn_methods.py` says how their settings were chosen. hush has its default options.
+Errors are misclassified fractions, or the residual divided by the total sum of squares.
 
 - row-clipped GD: full gradients, each row clipped in l2 (Abadi et al. 2016; for least squares Brown et al. 2024).
 - whitened GD: one noisy X'X, then gradients clipped in its geometry.
 - AdaSSP: noisy X'X and X'y with a ridge that depends on the noise (Wang 2018).
 - boosted AdaSSP: one noisy X'X, then noisy X'r of clipped residuals (Tang et al. 2023).
-- objective perturbation: a random linear term and a ridge (Redberg, Koskela and Wang 2023, Theorem 3.1, in our reading
-  for a replaced row: twice the gradient, and the curvature of two rows).
-- diffprivlib, if it is installed: pure epsilon, which is a stronger guarantee.
+- objective perturbation: a random linear term and a ridge (Kifer et al. 2012; Redberg, Koskela and Wang 2023).
+- diffprivlib and OpenDP, if `bench/environment.py` has installed them: pure epsilon, which is a stronger guarantee.
+  OpenDP has one column only: `--part one` compares it with hush at delta = 0 on three single columns.
 
-    python bench/learn_rivals.py --data FOLDER --out FILE.jsonl [--seeds 20] [--sets heart boston] [--dense]
+    python bench/learn_rivals.py --data FOLDER --out FILE.jsonl [--seeds 20] [--part sets|one|dense]
     python bench/learn_rivals.py --read FILE.jsonl
+
+The second form writes the tables of docs/learn.md. A new run replaces the file.
 """
 
 from __future__ import annotations
@@ -23,39 +25,32 @@ import argparse
 import json
 import math
 import os
-import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from hush_papers.flipped_huber.learning_data import LearningSet
-from learn_methods import DELTA, RIVALS, Array, Random, Scaled
+from learn_libraries import Library, diffprivlib, opendp
+from learn_methods import DELTA, EPSILONS, LONG, Array, Scaled, rivals, row_clipped
 from learn_sets import NAMES, rival_set
+from learn_tables import summary
 
 import hush.learn
 
-EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+#: a set and one of its columns: median income, thickness of the layer, body mass index
+ONE_COLUMN = (("california", 7), ("airfoil", 4), ("diabetes", 2))
+SMALL = 2_000  # rows; the errors of smaller sets differ more between splits
+DENSE = ((20_000, 100), (50_000, 200))
 
 
-def _ours(data: LearningSet, X: Array, y: Array, epsilon: float) -> Any:
-    common: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA, "bounds": data.bounds}
+def _ours(data: LearningSet, X: Array, y: Array, epsilon: float, delta: float = DELTA) -> Any:
+    common: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "bounds": data.bounds}
     if data.logistic:
         return hush.learn.LogisticRegression(**common).fit(X, y.astype(int)).decision_function
     return hush.learn.Ridge(target_bounds=data.target_bounds, **common).fit(X, y).predict
-
-
-def _diffprivlib(data: LearningSet, X: Array, y: Array, epsilon: float) -> Any:
-    from diffprivlib import models
-
-    low, high = np.array(data.bounds).T
-    unit = lambda rows: np.clip((2.0 * rows - low - high) / (high - low), -1.0, 1.0)  # noqa: E731
-    if data.logistic:
-        made = models.LogisticRegression(epsilon=epsilon, data_norm=math.sqrt(X.shape[1])).fit(unit(X), y)
-        return lambda rows: made.decision_function(unit(rows))
-    made = models.LinearRegression(epsilon=epsilon, bounds_X=(-1.0, 1.0), bounds_y=data.target_bounds).fit(unit(X), y)
-    return lambda rows: made.predict(unit(rows))
 
 
 def error(data: LearningSet, predicted: Array, truth: Array) -> float:
@@ -64,17 +59,20 @@ def error(data: LearningSet, predicted: Array, truth: Array) -> float:
     return float(np.sum((predicted - truth) ** 2) / np.sum((truth - truth.mean()) ** 2))
 
 
-def _fits(data: LearningSet, X: Array, y: Array, epsilon: float, random: Random) -> Iterator[tuple[str, Any]]:
+def _predictions(
+    data: LearningSet, X: Array, y: Array, test: Array, epsilon: float, seed: int, library: Library | None, part: str
+) -> Iterator[tuple[str, Array | None]]:
     level = (1.0 if y.mean() > 0.5 else -1.0) if data.logistic else float(y.mean())
-    yield "no features", lambda rows: np.full(len(rows), level)
-    yield "hush", _ours(data, X, y, epsilon)
-    for name, (fit, kind) in RIVALS.items():
-        if kind in ("both", "classes" if data.logistic else "numbers"):
-            made = Scaled(data, X, y, epsilon, random)
-            weights = fit(made)
-            yield name, lambda rows, made=made, weights=weights: made.predict(rows, weights)
-    if "diffprivlib" in sys.modules:
-        yield "diffprivlib", _diffprivlib(data, X, y, epsilon)
+    yield "no features", np.full(len(test), level)
+    yield "hush", _ours(data, X, y, epsilon, 0.0 if part == "one" else DELTA)(test)
+    methods = {} if part == "one" else rivals(logistic=data.logistic, epsilon=epsilon)
+    if part == "dense":
+        methods["row-clipped GD, 10 steps"] = row_clipped(10, 0.5, LONG)
+    for place, (name, fit) in enumerate(methods.items()):
+        made = Scaled(data, X, y, epsilon, np.random.default_rng([seed, 1, place]))
+        yield name, made.predict(test, fit(made))
+    if library is not None:
+        yield library.name, library.predictions(data, X, y, test, epsilon)
 
 
 def dense(rows: int, columns: int, logistic: bool) -> LearningSet:
@@ -87,66 +85,59 @@ def dense(rows: int, columns: int, logistic: bool) -> LearningSet:
     return LearningSet(name, X, y.astype(float), logistic, bounds, None if logistic else (-10.0, 10.0), ("l2", 0.0))
 
 
-def measured(data: LearningSet, epsilon: float, seeds: int, test: int) -> dict[str, list[float]]:
-    """The errors of every method on the same splits."""
+def measured(
+    data: LearningSet, epsilon: float, seeds: int, test: int, library: Library | None = None, part: str = "sets"
+) -> dict[str, list[float]]:
+    """The errors of every method on the same splits; a library that failed has none."""
     found: dict[str, list[float]] = {}
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(data.y))
         held, kept = order[:test], order[test:]
-        for name, predict in _fits(data, data.X[kept], data.y[kept], epsilon, np.random.default_rng([seed, 1])):
-            found.setdefault(name, []).append(error(data, predict(data.X[held]), data.y[held]))
+        made = _predictions(data, data.X[kept], data.y[kept], data.X[held], epsilon, seed, library, part)
+        for name, predicted in made:
+            if predicted is not None:
+                found.setdefault(name, []).append(round(error(data, predicted, data.y[held]), 6))
     return found
 
 
-def summary(lines: list[dict[str, Any]]) -> str:
-    """hush over the best rival: geometric means at every epsilon, and the cells above 1.10 beyond two errors."""
-    shown, cells = ["| epsilon | rival | hush / rival, geometric mean |", "|---|---|---|"], []
-    for epsilon in sorted({line["epsilon"] for line in lines}):
-        ratios: dict[str, list[float]] = {}
-        for line in (line for line in lines if line["epsilon"] == epsilon):
-            means = {name: float(np.mean(each)) for name, each in line["errors"].items()}
-            for name in means:
-                if name != "hush":
-                    ratios.setdefault(name, []).append(math.log(means["hush"] / means[name]))
-            rivals = {name: value for name, value in means.items() if name not in ("hush", "no features")}
-            best = min(rivals, key=rivals.__getitem__)
-            off = np.array(line["errors"]["hush"]) - np.array(line["errors"][best])
-            spread = float(np.std(off) / math.sqrt(max(len(off) - 1, 1)))
-            if means["hush"] - 2.0 * spread > 1.1 * means[best] or means["hush"] > 1.02 * means["no features"]:
-                cells.append(
-                    f"{line['set']} {epsilon:g}: hush {means['hush']:.4g}, {best} {means[best]:.4g}, "
-                    f"no features {means['no features']:.4g}, error of the difference {spread:.2g}"
-                )
-        shown += [f"| {epsilon:g} | {name} | {math.exp(np.mean(each)):.3f} |" for name, each in ratios.items()]
-    return "\n".join([*shown, "", "Cells that miss a bar:", *(cells or ["none"])])
+def _chosen(part: str, folder: Path, names: list[str]) -> Iterator[LearningSet]:
+    if part == "dense":
+        yield from (dense(*shape, kind) for shape in DENSE for kind in (False, True))
+    elif part == "one":
+        for name, place in ONE_COLUMN:
+            data = rival_set(name, folder)
+            title = f"{data.name}, column {place + 1}"
+            yield replace(data, name=title, X=data.X[:, [place]], bounds=(data.bounds[place],))
+    else:
+        yield from (rival_set(name, folder) for name in names)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default=os.environ.get("HUSH_DATA"))
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--read", type=Path, help="write the summary of a file and stop")
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--read", type=Path, help="write the tables of a file and stop")
+    parser.add_argument("--seeds", type=int, default=20, help="splits of a set; five times as many below 2,000 rows")
     parser.add_argument("--sets", nargs="*", default=list(NAMES), choices=NAMES)
-    parser.add_argument("--epsilons", nargs="*", type=float, default=list(EPSILONS))
-    parser.add_argument("--dense", action="store_true", help="the dense tables with 100 and 200 columns at epsilon 1")
+    parser.add_argument("--epsilons", nargs="*", type=float)
+    parser.add_argument("--part", choices=("sets", "one", "dense"), default="sets")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.read:
         print(summary([json.loads(line) for line in options.read.read_text().splitlines()]))
         return 0
-    try:
-        import diffprivlib  # noqa: F401
-    except ImportError:
-        print("diffprivlib is not installed: left out", file=sys.stderr)
-    sizes = [(rows, columns, kind) for rows, columns in ((20_000, 100), (50_000, 200)) for kind in (False, True)]
-    chosen = [dense(*size) for size in sizes] if options.dense else None
-    with options.out.open("a") as file:
-        for data in chosen or (rival_set(name, Path(options.data)) for name in options.sets):
-            for epsilon in [1.0] if options.dense else options.epsilons:
-                test = 5000 if options.dense else round(0.2 * len(data.y))
-                found = measured(data, epsilon, options.seeds, test)
-                file.write(json.dumps({"set": data.name, "epsilon": epsilon, "errors": found}) + "\n")
+    part = options.part
+    usual = (1.0,) if part == "dense" else (0.1, 1.0, 10.0) if part == "one" else EPSILONS
+    with opendp() if part == "one" else diffprivlib() as library, options.out.open("w") as file:
+        if library is None:
+            print("OpenDP" if part == "one" else "diffprivlib", "is not installed: left out", flush=True)
+        for data in _chosen(part, Path(options.data), options.sets):
+            for epsilon in options.epsilons or usual:
+                test = 5000 if part == "dense" else round(0.2 * len(data.y))
+                seeds = options.seeds * (5 if len(data.y) < SMALL else 1)
+                found = measured(data, epsilon, seeds, test, None if part == "dense" else library, part)
+                line = {"set": data.name, "logistic": data.logistic, "epsilon": epsilon, "errors": found}
+                file.write(json.dumps(line) + "\n")
                 file.flush()
                 print(data.name, epsilon, {k: round(float(np.mean(v)), 4) for k, v in found.items()}, flush=True)
     return 0

@@ -20,7 +20,16 @@ from hush.learn.objective import SQUARED, Objective
 from hush.learn.vector_noise import BALL
 from hush.privacy import gaussian
 
-__all__ = ["MATRIX_SHARE", "MOST_DRAWS", "SOLVERS", "Setting", "fitting_solver", "relative_noise", "setting"]
+__all__ = [
+    "MATRIX_SHARE",
+    "MOST_DRAWS",
+    "SOLVERS",
+    "Setting",
+    "fitting_solver",
+    "hopeless",
+    "relative_noise",
+    "setting",
+]
 
 SOLVERS = ("auto", "whitened", "statistics", "cd", "gd")
 MOST_DRAWS = 5_000_000  # noisy numbers of one fit; all of them are drawn at once and kept in memory
@@ -34,6 +43,8 @@ _FAINT = 0.02
 _CLEAR = 0.0015
 #: The passes of whitened gradients that `relative_noise` assumes if delta = 0, where the budget is divided by them.
 _PURE_PASSES = 5
+#: Above this nu = rho sqrt(K) the mean of the target predicts a regression better than any noisy weights.
+_HOPELESS = 1.5
 #: Below nu = 0.001 the largest clip of whitened gradients is this over nu, so that its bias fades with the noise.
 _FADES = 0.0005
 _LOOSEST = 16.0
@@ -76,6 +87,11 @@ def relative_noise(
     else:
         amount = float(np.asarray(gaussian.sigma(epsilon, delta))) / math.sqrt(share)
     return 2.0 * amount * math.sqrt(columns) / rows
+
+
+def hopeless(rho: float, columns: int) -> bool:
+    """Is the noise of least squares so large that only the mean of the target is worth its budget?"""
+    return rho * math.sqrt(columns) > _HOPELESS
 
 
 def fitting_solver(solver: str, objective: Objective, family: str | None, delta: float, *, descent: bool) -> str:

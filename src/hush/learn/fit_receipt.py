@@ -39,6 +39,7 @@ __all__ = [
     "row_count",
     "started_words",
 ]
+_NOT_ITERATIVE = ("statistics", "mean")
 
 
 def guarantee(plan: Plan) -> Guarantee:
@@ -107,6 +108,7 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
     """
     plan, own = fit.plan, guarantee(fit.plan)
     request, setting = plan.request, plan.setting
+    iterative = setting.solver not in _NOT_ITERATIVE
     about = {
         "model": model,
         "started_from": list(started_from),
@@ -117,8 +119,8 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "features": int(request.span.low.size),
         "solver": setting.solver,
         "passes": len(fit.trace.weights),
-        "step": setting.step if setting.solver != "statistics" else None,
-        "clip": list(setting.clips) if setting.solver != "statistics" and math.isfinite(setting.clips[0]) else None,
+        "step": setting.step if iterative else None,
+        "clip": list(setting.clips) if iterative and math.isfinite(setting.clips[0]) else None,
         "grain": _grain(plan) if plan.parts else None,
         "accounting": request.accounting,
         "saved_over_zcdp": saved_over_zcdp(plan.parts) if plan.parts and request.accounting == "exact" else None,
@@ -147,7 +149,7 @@ def _grain(plan: Plan) -> float | None:
     solver = plan.setting.solver
     if solver == "whitened":
         return gradient_grain(plan.rows, plan.setting.clips[0])
-    return None if solver == "statistics" else grain(plan.rows)
+    return None if solver in _NOT_ITERATIVE else grain(plan.rows)
 
 
 def _public(plan: Plan) -> list[str]:

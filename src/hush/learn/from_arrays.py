@@ -80,7 +80,7 @@ def _request(model: LinearModel, rows: Any, weights: Array | None, count: int) -
     """The request of a fit on so many rows."""
     request = model._request_for(count)
     if weights is not None:
-        request = replace(request, max_weight=model.checked_max_weight)
+        request = replace(request, max_weight=model.checked_max_weight, weighted=True)
     if not _plain(model, rows, weights) and isinstance(request.keep, str) and request.keep == "auto":
         request = replace(request, keep="all")
     return request

@@ -55,7 +55,7 @@ def fit_table(
     classes = model._classes_of_table()
     rows = table.row_blocks(names, target, classes=classes, weight=weight, rows_per_unit=rows_per_unit)
     model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
-    largest = model.checked_max_weight if weight is not None else 1.0
+    largest = model.checked_max_weight if weight is not None else None
     counting = Counting(Relation("add-remove", rows.rows_per_unit), rows.count, declared_rows(n_rows))
     request = _request(model, counting.relation, largest, counting.guess)
     must_be_streamed(plan(request, counting.guess), "a table")  # raises if an option is wrong
@@ -68,7 +68,7 @@ def fit_table(
     )
     with counted.explained():
         made = plan(_request(model, counting.relation, largest, counted.rows), counted.rows, counted.made)
-    source = TableRows(rows, made.rows, len(names), None if weight is None else largest)
+    source = TableRows(rows, made.rows, len(names), largest)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
             payment = pay(made, ledger, **where, about=about_table(model, names, target, rows.rows_per_unit))
@@ -117,8 +117,9 @@ def _names(model: LinearModel, features: Sequence[str] | None) -> list[str]:
     return list(features)
 
 
-def _request(model: LinearModel, relation: Relation, largest: float, count: int) -> Request:
-    """The request of a fit on so many rows, with weights of at most `largest`."""
+def _request(model: LinearModel, relation: Relation, largest: float | None, count: int) -> Request:
+    """The request of a fit on so many rows, with weights of at most `largest`, or without weights."""
     request = model._request_for(count)
     keep = "all" if isinstance(request.keep, str) and request.keep == "auto" else request.keep
-    return replace(request, relation=relation, max_weight=largest, keep=keep)
+    request = replace(request, relation=relation, keep=keep)
+    return request if largest is None else replace(request, max_weight=largest, weighted=True)

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from hush.errors import as_float, budgets, deltas, one_of, within
 from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
-from hush.learn.defaults import MATRIX_SHARE, Setting, fitting_solver, relative_noise, setting
+from hush.learn.defaults import MATRIX_SHARE, Setting, fitting_solver, hopeless, relative_noise, setting
 from hush.learn.descent import updates_wish
 from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
 from hush.learn.inference_plan import Inference, beside_inference, inference_plan, must_be_possible, must_have_share
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
+from hush.learn.level import level_wish
 from hush.learn.moment_solver import products_wish
-from hush.learn.objective import Objective
+from hush.learn.objective import SQUARED, Objective
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.row_count import RowCount
 from hush.learn.rows import grain
@@ -56,8 +57,9 @@ class Request:
     find_labels: bool = False
     #: which data sets are neighbours
     relation: Relation = REPLACED_ROW
-    #: the public upper limit of a row's weight
+    #: the public upper limit of a row's weight, and whether rows have weights
     max_weight: float = 1.0
+    weighted: bool = False
     #: whether the bounds of the features, and those of the target, are found privately
     find_bounds: tuple[bool, bool] = (False, False)
     #: the number of columns to keep, "auto" or "all"
@@ -127,18 +129,28 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
     chosen = _setting(request, rho, columns, solver, pure=delta == 0.0)
     if not request.private:
         return Plan(request, rows, chosen, counted=counted, first=first, inference=inference)
-    scaled = first.width + (request.target_span is not None)
-    wishes: list[Wish] = [moments_wish(scaled, share, relation)] if share else []
-    if chosen.solver == "statistics":
-        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), 1.0 - share, relation))
-    elif chosen.solver == "whitened":
-        wishes += _whitened_wishes(request, rows, columns, chosen, 1.0 - share)
-    else:
-        wishes.append(updates_wish(grain(rows), columns, chosen, 1.0 - share, relation))
-    wishes = beside_inference(inference, wishes, request.objective, rows, relation)
+    wishes = beside_inference(
+        inference, _wishes(request, rows, first.width, chosen, share), request.objective, rows, relation
+    )
     family, accounting = request.family, request.accounting
     parts = allot(epsilon, delta, tuple(wishes), family=family, accounting=accounting, others=first.charges)
     return Plan(request, rows, chosen, parts, labels, counted, first, inference)
+
+
+def _wishes(request: Request, rows: int, width: int, chosen: Setting, share: float) -> list[Wish]:
+    """The parts of a fit with `width` features; `share` of the budget is for the scaling."""
+    columns, left, relation = width + request.fit_intercept, 1.0 - share, request.relation
+    if chosen.solver == "mean":
+        return [level_wish(relation)]
+    scaled = width + (request.target_span is not None)
+    wishes = [moments_wish(scaled, share, relation)] if share else []
+    if chosen.solver == "statistics":
+        wishes.append(products_wish(rows, columns + 1, row_radius(chosen, columns), left, relation))
+    elif chosen.solver == "whitened":
+        wishes += _whitened_wishes(request, rows, columns, chosen, left)
+    else:
+        wishes.append(updates_wish(grain(rows), columns, chosen, left, relation))
+    return wishes
 
 
 def _whitened_wishes(request: Request, rows: int, columns: int, chosen: Setting, share: float) -> list[Wish]:
@@ -148,6 +160,13 @@ def _whitened_wishes(request: Request, rows: int, columns: int, chosen: Setting,
         products_wish(rows, columns + outputs, row_radius(chosen, columns), matrix, relation),
         gradients_wish(rows, columns * outputs, chosen, share - matrix, relation),
     ]
+
+
+def _only_mean(request: Request, rho: float, columns: int) -> bool:
+    """Is the budget of a regression too small for anything but the mean of its target?"""
+    usual = request.fit_intercept and not request.weighted and request.interval_share == 0.0
+    usual = usual and request.accounting == "exact" and request.scaling != "paper"
+    return usual and request.private and request.objective is SQUARED and hopeless(rho, columns)
 
 
 def _scaling_share(request: Request) -> float:
@@ -164,6 +183,8 @@ def _scaling_share(request: Request) -> float:
 
 
 def _setting(request: Request, rho: float, columns: int, solver: str, *, pure: bool) -> Setting:
+    if solver == "auto" and _only_mean(request, rho, columns):
+        return Setting("mean", 1, 1.0, (math.inf,), math.inf, rho)
     given = {"passes": request.passes, "step": request.step, "clip": request.clip}
     return setting(request.objective, rho, columns, solver=solver, pure=pure, **given)
 

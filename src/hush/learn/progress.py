@@ -32,7 +32,7 @@ def level(name: str, verbose: object) -> int:
 
 def known_passes(made: Plan) -> int | None:
     """The number of passes; None without noise, where the descent stops when no weight moves."""
-    if made.setting.solver == "statistics":
+    if made.setting.solver in ("statistics", "mean"):
         return 1
     return made.setting.passes if made.request.private else None
 

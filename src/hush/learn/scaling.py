@@ -33,8 +33,10 @@ __all__ = [
     "MomentSums",
     "Scaling",
     "Span",
+    "moment_sums",
     "moments_wish",
     "private_scaling",
+    "shrunk_mean",
     "span_of",
     "to_be_found",
 ]
@@ -228,6 +230,14 @@ def moment_sums(rows: Array, span: Span) -> NDArray[np.int64]:
     return made.total
 
 
+def shrunk_mean(noisy: Array, error: float) -> Array:
+    """Means of z in [-1, 1] by normal shrinkage, with the prior 0 +- 1/3.
+
+    It costs no privacy, because the size of the noise is public.
+    """
+    return np.asarray(np.clip(noisy / (1.0 + 9.0 * error**2), -1.0, 1.0))
+
+
 def private_scaling(sums: NDArray[np.int64], count: int, span: Span, part: Part, paid: Paid) -> Scaling:
     """Centre and spread of all columns from the sums of `count` rows with noise, shrunk in proportion to the noise.
 
@@ -237,9 +247,8 @@ def private_scaling(sums: NDArray[np.int64], count: int, span: Span, part: Part,
     scale = count * GRAIN
     first, second = paid.release(part.mechanism, sums, part.wish.name) / scale
     error = part.deviation / scale
-    # Normal shrinkage, with prior means 0 +- 1/3 and prior variances 0.1 +- 0.15. It costs no privacy, because the
-    # size of the noise is public.
-    mean = np.clip(first / (1.0 + 9.0 * error**2), -1.0, 1.0)
+    mean = shrunk_mean(first, error)
+    # Variances are shrunk like means, with the prior 0.1 +- 0.15.
     spare = 0.15**2 / (0.15**2 + error**2)
     seen = second - first**2 + error**2  # the expected square of a noisy mean contains the noise's variance
     variance = np.clip(spare * seen + (1.0 - spare) * 0.1, min(error, 0.1), 1.0)

@@ -75,6 +75,11 @@ class Problem:
 def solve(problem: Problem, paid: Paid) -> Trace:
     """The trace of the plan's solver; its last weights are the model in scaled units."""
     made = problem.plan
+    if made.setting.solver == "mean":  # the scaling has released it; a warm start keeps the last model
+        trace = Trace(problem.start, [problem.start.copy()], [np.zeros_like(problem.start)])
+        if problem.after_pass is not None:
+            problem.after_pass(1, trace)
+        return trace
     if made.setting.solver == "statistics":
         return _from_products(problem, paid)
     if made.setting.solver == "whitened":

@@ -13,6 +13,7 @@ from hush.errors import InvalidParameter, Unsupported
 from hush.learn.coefficient_interval import CoefficientIntervals
 from hush.learn.descent import LARGEST, Trace
 from hush.learn.inference import coefficient_intervals
+from hush.learn.level import LEVEL, level_scaling
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.planning import Plan, Request, plan
@@ -117,12 +118,16 @@ def pay(made: Plan, ledger: Ledger | None, label: str, **where: str) -> Payment 
 
 
 def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:
-    request, part = made.request, made.part("means and spreads")
+    request, part, level = made.request, made.part("means and spreads"), made.part(LEVEL)
     target = request.target_span
     span = request.span if target is None else request.span.joined(target)
     if part is not None:
         found = private_scaling(_moments(source, request.span, target), made.rows, span, part, paid)
-    elif request.private and request.scaling == "public":
+    elif level is not None:
+        assert target is not None
+        targets = (y for _, y in chunks(source))
+        found = level_scaling(targets, made.rows, request.span, target, level, paid)
+    elif request.private and request.scaling != "paper":
         found = Scaling.public(span)
     else:
         found = Scaling.of_data(np.vstack([rows.copy() for rows in _columns(source, target)]).T, span)

@@ -1,0 +1,84 @@
+"""Tables of the errors that `bench/learn_rivals.py` has measured."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from marker import table
+
+__all__ = ["cells", "missed", "ratios", "summary"]
+
+TRIVIAL, OURS = "no features", "hush"
+METHODS = (
+    *("row-clipped GD", "whitened GD", "AdaSSP", "boosted AdaSSP", "objective perturbation", "diffprivlib"),
+    TRIVIAL,
+)
+_LARGEST = 1e4  # errors of a library that fails on a set are shown and averaged as this
+
+
+def _means(line: dict[str, Any]) -> dict[str, float]:
+    return {name: min(float(np.mean(each)), _LARGEST) for name, each in line["errors"].items()}
+
+
+def _best(line: dict[str, Any]) -> tuple[str, float, float]:
+    """The best rival in hindsight, hush's error over its error, and the standard error of that ratio."""
+    runs = len(line["errors"][OURS])
+    whole = [name for name, each in line["errors"].items() if len(each) == runs and name not in (TRIVIAL, OURS)]
+    means = {name: _means(line)[name] for name in whole}
+    best = min(means, key=means.__getitem__)
+    off = np.array(line["errors"][OURS]) - np.array(line["errors"][best])
+    spread = float(np.std(off) / math.sqrt(max(len(off) - 1, 1))) / means[best]
+    return best, _means(line)[OURS] / means[best], spread
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if value < 1000.0 else "> 1000"
+
+
+def cells(lines: list[dict[str, Any]]) -> str:
+    """Mean errors of all methods in every cell, with the ratio to the best rival."""
+    rows = []
+    for line in lines:
+        means, (best, ratio, spread) = _means(line), _best(line)
+        shown = ["" if name not in means else _short(means[name]) for name in METHODS]
+        row = [line["set"], f"{line['epsilon']:g}", _short(means[OURS]), *shown]
+        rows.append([*row, f"{ratio:.3f} ± {spread:.3f} ({best})"])
+    return table(["set", "epsilon", OURS, *METHODS, "hush / best rival"], rows)
+
+
+def ratios(lines: list[dict[str, Any]]) -> str:
+    """Geometric means over the sets of hush's error divided by that of each rival, and of the best rival."""
+    epsilons = sorted({line["epsilon"] for line in lines})
+    rows: dict[str, list[str]] = {}
+    for name in (*METHODS, "best rival of each cell, in hindsight"):
+        for epsilon in epsilons:
+            logs = []
+            for line in (line for line in lines if line["epsilon"] == epsilon):
+                means = _means(line)
+                if name in means:
+                    logs.append(math.log(means[OURS] / means[name]))
+                elif name not in METHODS:
+                    logs.append(math.log(_best(line)[1]))
+            rows.setdefault(name, []).append(f"{math.exp(np.mean(logs)):.3f}" if logs else "")
+    return table(["hush / rival", *(f"epsilon {e:g}" for e in epsilons)], [[name, *row] for name, row in rows.items()])
+
+
+def missed(lines: list[dict[str, Any]]) -> list[str]:
+    """Cells above 1.10 of the best rival by more than a standard error, or above 1.02 of the trivial model."""
+    found = []
+    for line in lines:
+        best, ratio, spread = _best(line)
+        trivial = _means(line)[OURS] / _means(line)[TRIVIAL]
+        if ratio - spread > 1.1:
+            found.append(f"{line['set']} at epsilon {line['epsilon']:g}: {ratio:.3f} ± {spread:.3f} times {best}")
+        if trivial > 1.02:
+            found.append(f"{line['set']} at epsilon {line['epsilon']:g}: {trivial:.3f} times no features")
+    return found
+
+
+def summary(lines: list[dict[str, Any]]) -> str:
+    """All tables of one run."""
+    bars = missed(lines) or ["none"]
+    return "\n\n".join([cells(lines), ratios(lines), "Cells that miss a bar: " + "; ".join(bars) + "."])
