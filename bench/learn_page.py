@@ -3,8 +3,9 @@
     python bench/learn_page.py            uses stored runs, and computes the savings table again
 
 The runs come from `python -m hush_papers.flipped_huber.table3 --data FOLDER --out
-papers/hush_papers/flipped_huber/table3.jsonl` (about 20 minutes on one core) and from `python bench/learn_peers.py
---data FOLDER --out docs/results/learn_peers.jsonl --peer PYTHON`.
+papers/hush_papers/flipped_huber/table3.jsonl` (about 20 minutes on one core) and from `python bench/learn_rivals.py
+--data FOLDER --out docs/results/learn_rivals.jsonl` (about ten minutes), with `--part one` to learn_rivals_one.jsonl
+and `--part dense --seeds 5` to learn_rivals_dense.jsonl.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import math
 from pathlib import Path
 
+import learn_tables
 from hush_papers.flipped_huber.table3 import KINDS, PUBLISHED, stored
 from marker import insert, table
 from record import Line, from_json
@@ -128,38 +130,23 @@ def chosen() -> str:
     )
 
 
-def peers() -> str:
-    lines = _read(RESULTS / "learn_peers.jsonl")
-    mean = {(row["set"], row["epsilon"], row["method"]): row for row in lines}
-    best = {}
-    for kind in ("noisy SGD", "noisy GD"):
-        names = sorted({row["method"] for row in lines if row["method"].startswith(kind)})
-        score = {
-            name: sum(math.log(max(row["median"], 1e-4)) for row in lines if row["method"] == name) for name in names
-        }  # one length for all sets: the best on geometric average
-        best[kind] = min(score, key=lambda name: score[name])
-    columns = {
-        "not private": "not private",
-        "hush": "hush (default)",
-        "hush, cd": "cd",
-        "hush, gd": "gd",
-        "hush, statistics": "statistics",
-        best["noisy GD"]: "noisy GD",
-        best["noisy SGD"]: "noisy SGD",
-        "diffprivlib": "diffprivlib",
-        "no features": "no features",
-    }
-    rows = []
-    for name in TITLES:
-        for epsilon in sorted({row["epsilon"] for row in lines if row["set"] == name}):
-            cells = []
-            for method in columns:
-                row = mean.get((name, epsilon, method))
-                cells.append("failed" if row is None else f"{row['median']:.3g}")
-            rows.append([TITLES[name], f"{epsilon:g}", *cells])
-    lengths = {kind: name.split()[-1] for kind, name in best.items()}
-    steps = f"Best step lengths in hindsight: {lengths['noisy GD']} (GD), {lengths['noisy SGD']} (SGD).\n\n"
-    return steps + table(["set", "epsilon", *columns.values()], rows)
+def rivals() -> str:
+    """The default beside published methods: geometric means, missed bars, and every cell."""
+    lines = _read(RESULTS / "learn_rivals.jsonl")
+    bars = "; ".join(learn_tables.missed(lines)) or "none"
+    told = f"Cells above 1.10 of the best rival beyond a standard error, or above 1.02 of no features: {bars}."
+    return "\n\n".join([learn_tables.ratios(lines), told, learn_tables.cells(lines)])
+
+
+def one_column() -> str:
+    """Single columns beside OpenDP."""
+    return learn_tables.columns(_read(RESULTS / "learn_rivals_one.jsonl"), ("hush", "OpenDP", "no features"))
+
+
+def dense() -> str:
+    """Many independent columns."""
+    names = ("not private", "hush", "row-clipped GD", "row-clipped GD, 10 steps", "boosted AdaSSP")
+    return learn_tables.columns(_read(RESULTS / "learn_rivals_dense.jsonl"), names)
 
 
 def speed() -> str:
@@ -177,7 +164,7 @@ def speed() -> str:
 
 def main() -> int:
     text = PAGE.read_text()
-    for made in (savings, table3, test_errors, chosen, peers, speed):
+    for made in (savings, table3, test_errors, chosen, rivals, one_column, dense, speed):
         text = insert(text, made.__name__, made())
     PAGE.write_text(text)
     return 0

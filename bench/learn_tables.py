@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from marker import table
 
-__all__ = ["cells", "missed", "ratios", "summary"]
+__all__ = ["cells", "columns", "missed", "ratios", "summary"]
 
 TRIVIAL, OURS = "no features", "hush"
 METHODS = (
@@ -46,6 +47,15 @@ def cells(lines: list[dict[str, Any]]) -> str:
         row = [line["set"], f"{line['epsilon']:g}", _short(means[OURS]), *shown]
         rows.append([*row, f"{ratio:.3f} ± {spread:.3f} ({best})"])
     return table(["set", "epsilon", OURS, *METHODS, "hush / best rival"], rows)
+
+
+def columns(lines: list[dict[str, Any]], names: Sequence[str]) -> str:
+    """Mean errors of some methods in every cell."""
+    rows = [
+        [line["set"], f"{line['epsilon']:g}", *(_short(_means(line)[n]) if n in line["errors"] else "" for n in names)]
+        for line in lines
+    ]
+    return table(["set", "epsilon", *names], rows)
 
 
 def ratios(lines: list[dict[str, Any]]) -> str:

@@ -1,6 +1,6 @@
 """Wide problems and wide bounds: R^2 with screened columns, and test errors with bounds that are too wide.
 
-    python bench/learn_wide.py [--data FOLDER] [--trials 5] [--epsilons 1,3] [--part columns|bounds]
+    python bench/learn_wide.py [--data FOLDER] [--trials 5] [--epsilons 1,3] [--part columns|bounds|lasso]
 
 `columns`: rows of independent normal columns, bounds (-5, 5), of which five matter. The noise of the target is such
 that the best R^2 is 0.907. The table has the median R^2 on 2,000 new rows, and how many of the five columns were kept.
@@ -8,6 +8,9 @@ that the best R^2 is 0.907. The table has the median R^2 on 2,000 new rows, and 
 `bounds`: the data sets of bench/learn_sets.py with declared ranges, with ranges that are 10 and 100 times as wide and
 refine_bounds=True, and with bounds="private". The table has the median test error (the misclassified part, or the
 residual over the total sum of squares), and below it the ratio to the error with the declared ranges.
+
+`lasso`: the regressions of bench/learn_sets.py, with default options. The table has the mean test error of `Lasso`, and
+in brackets the mean number of coefficients that are not 0, beside the same model without noise.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from learn_sets import rival_set
 from hush.learn import Lasso, LogisticRegression, Ridge
 
 SETS = "wine,wine_quality,california,houses"
+LASSO = (("diabetes", 0.1), ("boston", 0.01), ("airfoil", 0.01), ("wine_quality", 0.01), ("california", 0.01))
 SHAPES = ((2_000, 1_000), (20_000, 1_000), (2_000, 100))
 BOUNDS: tuple[tuple[str, float, dict[str, Any]], ...] = (
     ("declared", 1.0, {}),
@@ -95,21 +99,42 @@ def bounds(folder: Path, epsilons: list[float], trials: int, sets: list[str]) ->
         print(f"| {data.name} ({len(data.y)} x {data.X.shape[1]}) | {epsilon:g} | {shown} |", flush=True)
 
 
+def lasso(folder: Path, trials: int) -> None:
+    """Print the table of `Lasso` on real sets."""
+    epsilons = (float("inf"), 0.1, 0.3, 1.0, 3.0, 10.0)
+    print(f"| set | alpha | not private | {' | '.join(f'{e:g}' for e in epsilons[1:])} |\n|{'---|' * 8}")
+    for name, alpha in LASSO:
+        data, shown = rival_set(name, folder), []
+        for epsilon in epsilons:
+            found = []
+            for seed in range(trials):
+                order = np.random.default_rng(seed).permutation(len(data.y))
+                test, train = np.split(order, [round(0.2 * len(order))])
+                public = {"delta": 1e-6, "bounds": data.bounds, "target_bounds": data.target_bounds}
+                model = Lasso(epsilon=epsilon, alpha=alpha, **public).fit(data.X[train], data.y[train])
+                found.append((1.0 - model.score(data.X[test], data.y[test]), np.count_nonzero(model.coef_)))
+            error, kept = np.mean(found, axis=0)
+            shown.append(f"{error:.3f} ({kept:.1f})")
+        print(f"| {data.name} ({len(data.y)} x {data.X.shape[1]}) | {alpha:g} | {' | '.join(shown)} |", flush=True)
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data", type=Path, default=Path(os.environ.get("HUSH_DATA", ".")))
     options.add_argument("--trials", type=int, default=5)
     options.add_argument("--epsilons", default="1,3")
     options.add_argument("--sets", default=SETS)
-    options.add_argument("--part", choices=("columns", "bounds", "both"), default="both")
+    options.add_argument("--part", choices=("columns", "bounds", "lasso", "all"), default="all")
     given = options.parse_args()
     epsilons = [float(word) for word in given.epsilons.split(",")]
     warnings.filterwarnings("ignore", message=".*spreads wide")
-    if given.part != "bounds":
+    if given.part in ("columns", "all"):
         columns(epsilons, given.trials)
-    if given.part != "columns":
+    if given.part in ("bounds", "all"):
         bounds(given.data, epsilons, given.trials, given.sets.split(","))
+    if given.part in ("lasso", "all"):
+        lasso(given.data, given.trials)
 
 
 if __name__ == "__main__":

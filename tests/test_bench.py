@@ -40,6 +40,8 @@ FRAME = {
     "learn_coverage",
     "learn_neighbours",
     "learn_rivals",
+    "learn_libraries",
+    "learn_tables",
     "coverage",
     "accounting",
     "keys",

@@ -1,16 +1,16 @@
 """A fit whose budget allows only the mean of the target: its noise, its sensitivity and its error."""
 
-import math
-
 import numpy as np
 import pytest
-from scipy import stats
 
 import hush
 from hush.learn import Lasso, LogisticRegression, Ridge
-from hush.learn.level import LEVEL, level_wish
+from hush.learn.budget import allot
+from hush.learn.level import LEVEL, level_scaling, level_wish
+from hush.learn.paid import Paid
 from hush.learn.relation import Relation
 from hush.learn.scaling import GRAIN, Span, moment_sums
+from hush.ledger import unaccounted
 
 PUBLIC = {"delta": 1e-6, "bounds": (-1, 1), "target_bounds": (0, 50)}
 
@@ -61,21 +61,18 @@ def test_every_neighbour_moves_the_sum_by_at_most_the_bound(relation: Relation) 
 
 
 def test_the_error_has_the_size_of_the_noise() -> None:
-    """Squared errors over the variance of the noise, before shrinkage; a wrong scale by 3/2 or 2/3 is rejected.
+    """Squared errors over the variance of the noise, before shrinkage; a scale that is wrong by 3/2 or 2/3 is rejected.
 
-    The Laplace-like noise has a kurtosis of at most 6, so a mean of 400 squares has a standard error of at most 0.112.
-    The false-alarm rate of 5.2 standard errors is below 1e-6 for a normal mean; the scales are 0.44 and 2.25.
+    The noise has a kurtosis of at most 6.1, so a mean of 600 squares has a standard error of at most 0.093. Six of them
+    are a false-alarm rate below 1e-6, also for a mean that is not quite normal. The wrong scales are 2.25 and 0.44.
     """
-    X, y = _rows(300)
-    offs = []
-    for _ in range(400):
-        model = Ridge(epsilon=0.1, **PUBLIC).fit(X, y)
-        error = math.sqrt(model.noise_.variance) / (300 * GRAIN)  # of a mean of z in [-1, 1]
-        released = (model.intercept_ - 25.0) / 25.0 * (1.0 + 9.0 * error**2)
-        offs.append((released - (np.mean(y) - 25.0) / 25.0) / error)
-    square = float(np.mean(np.square(offs)))
-    assert abs(square - 1.0) < 5.2 * 0.112 * 0.9
-    assert stats.kurtosis(offs, fisher=False) > 3.0  # not Gaussian: a Gaussian of this budget has eight times as much
+    y, target = _rows(300)[1], Span(np.array([0.0]), np.array([50.0]))
+    part = allot(0.1, 1e-6, (level_wish(),), family=None, accounting="exact")[0]
+    error, truth, offs = part.deviation / (300 * GRAIN), (np.mean(y) - 25.0) / 25.0, []
+    for _ in range(600):
+        found = level_scaling(iter([y]), 300, target, target, part, Paid(unaccounted(part.charge)))
+        offs.append(((found.centre[-1] - 25.0) / 25.0 * (1.0 + 9.0 * error**2) - truth) / error)
+    assert abs(float(np.mean(np.square(offs))) - 1.0) < 6.0 * 0.093
 
 
 def test_a_warm_start_keeps_the_last_model() -> None:
