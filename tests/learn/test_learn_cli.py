@@ -44,6 +44,12 @@ def test_regression_with_a_ledger(people, tmp_path, capsys):
     assert "left" in capsys.readouterr().err and len(Ledger(ledger).entries) == 1
 
 
+def test_a_small_budget_gives_the_mean_and_says_so(people, capsys):
+    words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100"]
+    assert main([*words, "--epsilon", "0.001", "--delta", "1e-6"]) == 0
+    assert "the model is the mean of the target" in capsys.readouterr().out
+
+
 def test_classification_prints_a_table_and_the_guarantee(people, capsys):
     words = ["learn", str(people), "--model", "logistic", "--target", "smoker", "--classes", "never,daily"]
     assert main([*words, "--feature", "age:0:100", *BUDGET]) == 0

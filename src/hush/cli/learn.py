@@ -230,6 +230,8 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
     lines = [coefficient_table(found, known, options.level)]
     about = model.receipt_
     lines.append(f"\n{type(model).__name__}, {about['rows']} rows, solver {about['solver']}: {model.guarantee_}.")
+    if about["solver"] == "mean":
+        lines.append("The budget is too small to learn more from so few rows: the model is the mean of the target.")
     if options.rows_per_unit is not None:
         lines.append(f"The guarantee is for one person: at most {options.rows_per_unit} rows of each person are used.")
     else:
