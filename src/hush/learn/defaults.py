@@ -16,12 +16,11 @@ import numpy as np
 
 from hush.errors import Unsupported, one_of, positive, reject, whole, within
 from hush.learn.budget import vector_families
-from hush.learn.objective import SQUARED, Objective
+from hush.learn.objective import LOGISTIC, SQUARED, Objective
 from hush.learn.vector_noise import BALL
 from hush.privacy import gaussian
 
 __all__ = [
-    "MATRIX_SHARE",
     "MOST_DRAWS",
     "SOLVERS",
     "Setting",
@@ -48,8 +47,9 @@ _HOPELESS = 1.5
 #: Below nu = 0.001 the largest clip of whitened gradients is this over nu, so that its bias fades with the noise.
 _FADES = 0.0005
 _LOOSEST = 16.0
-#: The share of the matrix in what whitened gradients have; the gradients have the rest.
-MATRIX_SHARE = 0.3
+#: The share of the matrix in what whitened gradients have; a smaller one for logistic loss and many columns if the
+#: noise hides the eigenvalues of the matrix.
+_MATRIX_SHARE, _HIDDEN_SHARE, _MANY_COLUMNS = 0.3, 0.1, 50
 #: The factor of rho^(-1/3) in the clipping bound, by loss.
 _CLIP = {"squared": 0.2, "logistic": 0.1}
 
@@ -68,6 +68,8 @@ class Setting:
     rho: float
     #: the fraction of the last move that is repeated in the next step of whitened gradients
     momentum: float = 0.0
+    #: the share of the matrix in what whitened gradients have; the gradients have the rest
+    matrix_share: float = 0.3
 
 
 @lru_cache(maxsize=256)
@@ -175,11 +177,15 @@ def _whitened(
     if rho == 0.0:
         return Setting("whitened", 1000 if passes is None else whole("passes", passes), 1.0, (math.inf,), math.inf, 0.0)
     nu = rho * math.sqrt(columns)
-    radius = _radius_rule(_matrix_noise(rho / math.sqrt(MATRIX_SHARE), columns))
+    share = _MATRIX_SHARE
+    radius = _radius_rule(_matrix_noise(rho / math.sqrt(share), columns))
+    hidden = radius**2 * (columns + 1.0) * rho / math.sqrt(share) > 0.5
+    if hidden and columns > _MANY_COLUMNS and objective is LOGISTIC:
+        share = _HIDDEN_SHARE
+        radius = _radius_rule(_matrix_noise(rho / math.sqrt(share), columns))
     if objective is SQUARED:
         reach = min(max(0.19 / math.sqrt(nu), 0.3), max(2.0, _FADES / nu), _LOOSEST)
         # if the noise of the matrix hides its eigenvalues, steps reach less far
-        hidden = radius**2 * (columns + 1.0) * rho / math.sqrt(MATRIX_SHARE) > 0.5
         count = 10 if hidden and nu < 0.2 and not pure else 5
     elif objective.outputs > 1:
         # the slopes of all classes are longer together, and the noise has C - 1 times as many directions
@@ -194,7 +200,7 @@ def _whitened(
         raise reject("passes", passes, f"at most {MOST_DRAWS // numbers} for {numbers} weights", "write passes=10")
     momentum = max(0.0, 1.0 - 10.0 / count) if objective is not SQUARED else 0.0
     reach = reach if clip is None else within("clip", clip, 1e-6, 1e6, "write clip=0.5")
-    return Setting("whitened", count, _step(step, 1.0), (reach * math.sqrt(columns),), radius, rho, momentum)
+    return Setting("whitened", count, _step(step, 1.0), (reach * math.sqrt(columns),), radius, rho, momentum, share)
 
 
 def _matrix_noise(rho: float, columns: int) -> float:

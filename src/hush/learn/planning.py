@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import as_float, budgets, deltas, one_of, within
 from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
-from hush.learn.defaults import MATRIX_SHARE, Setting, fitting_solver, hopeless, relative_noise, setting
+from hush.learn.defaults import Setting, fitting_solver, hopeless, relative_noise, setting
 from hush.learn.descent import updates_wish
 from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
 from hush.learn.inference_plan import Inference, beside_inference, inference_plan, must_be_possible, must_have_share
@@ -155,7 +155,7 @@ def _wishes(request: Request, rows: int, width: int, chosen: Setting, share: flo
 
 def _whitened_wishes(request: Request, rows: int, columns: int, chosen: Setting, share: float) -> list[Wish]:
     """The matrix of products and the gradients, of all classes at once if there are three or more."""
-    outputs, matrix, relation = request.objective.outputs, MATRIX_SHARE * share, request.relation
+    outputs, matrix, relation = request.objective.outputs, chosen.matrix_share * share, request.relation
     return [
         products_wish(rows, columns + outputs, row_radius(chosen, columns), matrix, relation),
         gradients_wish(rows, columns * outputs, chosen, share - matrix, relation),
