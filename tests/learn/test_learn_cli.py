@@ -188,7 +188,7 @@ def test_the_unit_is_checked_and_said(people, capsys):
     people.write_text(named)
     words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100", *BUDGET]
     assert main([*words, "--unit", "person"]) == 0
-    assert "column person was checked, and each person has one row" in capsys.readouterr().out
+    assert "column person was checked: each person has one row" in capsys.readouterr().out
     assert main(words) == 0
     assert "each row is assumed to be one person" in capsys.readouterr().out
     people.write_text(named.replace("\n17,", "\n18,"))
