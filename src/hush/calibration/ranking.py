@@ -13,6 +13,7 @@ from hush.calibration.extreme import extreme_budgets
 from hush.calibration.fewer_facts import fewer_facts, least_possible
 from hush.calibration.kept import kept_or_found
 from hush.calibration.on_samples import choices_on_samples, must_fit_samples
+from hush.calibration.optimum import optimal_choice, optimal_if_better
 from hush.calibration.plan import Plan, RankedNoise, plan_of
 from hush.calibration.request import LOSSES, VALUES, CalibrationRequest
 from hush.calibration.scale import typical
@@ -32,21 +33,11 @@ __all__ = ["LOSSES", "Plan", "RankedNoise", "calibrate"]
 _LARGE_DELTA = 0.005
 #: Joint noise with less than this share of the loss of all closed forms is not compared with slow families.
 _FAR = 0.8
+#: Steps. A noise on the whole numbers of at least this scale has practically the loss of the continuous noise: the
+#: gain is 1 part in 6 scale^2.
+_WIDE = 500.0
 #: The name that stands for all families of independent noise: it leaves joint noise out of the ranking.
 _INDEPENDENT = "independent"
-
-
-def _optimal(demand: CalibrationRequest) -> Law:
-    from hush.calibration.one_number import optimal
-
-    if not demand.plain or demand.count != 1 or demand.loss not in ("variance", "mae") or demand.step is not None:
-        raise Unsupported("the optimal noise is computed only for one number, and for loss='variance' or 'mae'")
-    return optimal(demand.epsilon, demand.delta, demand.shift, loss=demand.loss)
-
-
-def _optimal_choice(demand: CalibrationRequest) -> RankedNoise:
-    noise = _optimal(demand)
-    return RankedNoise("optimal", noise=noise, loss=demand.value(noise))
 
 
 def _calibrated(demand: CalibrationRequest, row: Family) -> Law:
@@ -108,8 +99,9 @@ def calibrate(
         return _other_budget(other_budget(epsilon, delta, rho, mu), given, family, values)
     must_have_pair(epsilon, delta)
     demand = demand_of(epsilon, delta, sensitivity, loss, times, notion, step, weights, share)
+    demand = dataclasses.replace(demand, rival=math.inf if family in (None, _INDEPENDENT) else None)
     if family == "optimal" and share is None:
-        return plan_of(demand, tuple(kept_or_found(demand, family, values, lambda: [_optimal_choice(demand)])))
+        return plan_of(demand, tuple(kept_or_found(demand, family, values, lambda: [optimal_choice(demand)])))
     remark = no_effect(demand) if values == "integer" else ""
     if share is not None:
         remark = f"each release is on its own Poisson sample of rate {share:g}"
@@ -155,16 +147,27 @@ def _choices(demand: CalibrationRequest, family: str | None, *, whole_numbers: b
     left_out: list[RankedNoise] = []
     if family is None and together:
         rows, left_out = _worth_comparing(demand, rows, min(c.loss for c in together))
-    choices = [_for_these_facts(demand, row) for row in rows]
+    choices = _of_each(demand, rows)
     if not uneven:
         choices = _with_fewer_facts(demand, rows, choices)
     elif (fewer := fewer_facts(demand.bound)) is not None:
         choices = [_or_for(fewer, demand, row, found) for row, found in zip(rows, choices, strict=True)]
     if family is None and demand.delta >= _LARGE_DELTA:
-        choices += _optimal_if_better(demand, choices)
+        choices += optimal_if_better(demand, choices)
     if whole_numbers:
         choices = _on_whole_numbers(demand, choices)
     return best_of_each([*choices, *together, *left_out])
+
+
+def _of_each(demand: CalibrationRequest, rows: tuple[Family, ...]) -> list[RankedNoise]:
+    """The choice of each family. Those that may be left out come last, when the losses of the others are known."""
+    last = {row.name for row in rows if row.shape is not None and row.shape.like_laplace is None}
+    found: dict[str, RankedNoise] = {}
+    for row in sorted(rows, key=lambda row: row.name in last):
+        best = min((choice.loss for choice in found.values()), default=math.inf)
+        rival = None if demand.rival is None else min(demand.rival, best)
+        found[row.name] = _for_these_facts(dataclasses.replace(demand, rival=rival), row)
+    return [found[row.name] for row in rows]
 
 
 def _with_factors(demand: CalibrationRequest, rows: tuple[Family, ...], joint: tuple[Family, ...]) -> list[RankedNoise]:
@@ -215,31 +218,22 @@ def _joint_rows(demand: CalibrationRequest, family: str | None) -> tuple[Family,
 def _on_whole_numbers(demand: CalibrationRequest, choices: list[RankedNoise]) -> list[RankedNoise]:
     """Replace a choice by its whole-number version if that has less loss.
 
-    It is tried only if the family has `on_whole_numbers`. The pure member is evaluated first, and a calibration follows
-    only if that is near the best. Other noises are rounded to a fine lattice, which costs under 0.1 %.
+    It is tried only if the family has `on_whole_numbers` and the scale of pure noise is small. The pure member is
+    evaluated first, and a calibration follows only if that is near the best. Other noises are rounded to a fine
+    lattice, which costs under 0.1 %.
     """
     best, lattice = min((c.loss for c in choices), default=math.inf), dataclasses.replace(demand, step=1.0)
-    total = math.fsum(shift * count for shift, count in demand.bound.shifts) * demand.times
+    scale = math.fsum(shift * count for shift, count in demand.bound.shifts) * demand.times / demand.epsilon
+    rules = {row.name: row for row in ranked() if row.on_whole_numbers is not None} if scale < _WIDE else {}
     found = []
     for choice in choices:
-        row = next((row for row in ranked() if row.name == choice.family), None)
-        on_lattice = (
-            None if row is None or row.on_whole_numbers is None else row.on_whole_numbers(total / demand.epsilon)
-        )
+        row = rules.get(choice.family)
+        on_lattice = None if row is None or row.on_whole_numbers is None else row.on_whole_numbers(scale)
         if row is not None and on_lattice is not None and demand.value(on_lattice) <= 1.1 * best:
             found.append(min(choice, _choice(lattice, row), key=lambda c: c.loss))
         else:
             found.append(choice)
     return found
-
-
-def _optimal_if_better(demand: CalibrationRequest, choices: list[RankedNoise]) -> list[RankedNoise]:
-    """The optimum over all noises, if it is better than every family by more than 1 %."""
-    try:
-        best = _optimal_choice(demand)
-    except HushError:
-        return []
-    return [best] if best.loss < 0.99 * min(c.loss for c in choices) else []
 
 
 def _ranked(choices: list[RankedNoise]) -> list[RankedNoise]:
@@ -263,6 +257,8 @@ def _with_fewer_facts(
     fewer, best = fewer_facts(demand.bound), min((c.loss for c in choices), default=math.inf)
     if fewer is None or best < least_possible(demand, fewer):
         return choices
+    if demand.rival is not None:
+        demand = dataclasses.replace(demand, rival=min(demand.rival, best))
     return [_or_for(fewer, demand, row, found) for row, found in zip(rows, choices, strict=True)]
 
 

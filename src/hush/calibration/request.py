@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -13,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from hush.calibration import scale, shape
-from hush.calibration.scale import FINE, typical
+from hush.calibration.estimate import Estimate
+from hush.calibration.scale import FINE
 from hush.errors import Unsupported
 from hush.noise.contract import Law, Noise
 from hush.noise.discrete import Discrete
 from hush.noise.family import Family
-from hush.noise.laplace import Laplace
 from hush.privacy import gaussian
 from hush.privacy.charge import Charge
 from hush.privacy.compose import compose, curve
@@ -34,6 +35,7 @@ VALUES = ("real", "integer")
 
 
 Weights = tuple[float, ...]
+_TYPICAL_LAPLACE = -math.log(0.3)  # the 85 % quantile of Laplace noise of scale 1
 
 
 def half_width(noise: Noise, outside: float, weights: Weights = ()) -> float:
@@ -74,13 +76,18 @@ def _delta(
     """The delta of a noise, composed on a grid of this width where several numbers move."""
     if rate is not None:
         return float(np.asarray(compose([Charge(noise, bound, times=times, rate=rate)]).delta(epsilon)))
-    several = bound.is_box and ((bound.moving or 1) * times > 1 or len(bound.shifts) > 1)
-    if several and isinstance(noise, Law) and not noise.isotropic:
+    if bound.is_box and isinstance(noise, Law) and not noise.isotropic:
         parts = tuple((OneNumber(noise, shift), count * times) for shift, count in bound.shifts)
-        released: Any = Composed(parts, relative)
+        alone = len(parts) == 1 and parts[0][1] == 1
+        released: Any = parts[0][0] if alone else Composed(parts, relative)
     else:
         released = curve(noise, bound, times=times)
     return float(np.asarray(released.delta(epsilon)))
+
+
+@lru_cache(maxsize=64)  # the rules of all families start from the Gaussian noise
+def _sigma(epsilon: float, delta: float, reach: float, method: str = "optimal") -> float:
+    return float(np.asarray(gaussian.sigma(epsilon, delta, reach, method=method)))
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,8 @@ class CalibrationRequest:
     weights: Weights = ()
     #: The rate of a Poisson sample on which each release is made; None for releases on all people.
     rate: float | None = None
+    #: The least loss so far, if all families are compared: one with far more loss need not be calibrated.
+    rival: float | None = field(default=None, compare=False)
 
     @property
     def power(self) -> int:
@@ -156,6 +165,13 @@ class CalibrationRequest:
         ratio = math.log(total / target) if total > 0 else -60.0
         return min(ratio, 0.0) if total <= target else max(ratio, 5e-324)
 
+    def estimate(self, noise: Law) -> float:
+        """About the same without a certificate, where `shape.estimates` allows it."""
+        if not shape.estimates(self):
+            return self.excess(noise)
+        parts = tuple((shift, count * self.times) for shift, count in self.bound.shifts)
+        return Estimate(noise, self.epsilon, self.delta, parts).excess(0.0)
+
     def meets(self, noise: Noise) -> bool:
         return self.excess(noise) <= 0.0
 
@@ -165,7 +181,7 @@ class CalibrationRequest:
         """The least standard deviation of Gaussian noise."""
         reach = self.bound.l2_bound * math.sqrt(self.times)
         method = "pdp_optimal" if self.notion == "pdp" else "optimal"
-        return float(np.asarray(gaussian.sigma(self.epsilon, self.delta, reach, method=method)))
+        return _sigma(self.epsilon, self.delta, reach, method)
 
     @property
     def rough_size(self) -> float:
@@ -173,10 +189,10 @@ class CalibrationRequest:
         sizes = []
         if self.delta > 0.0:
             reach = self.bound.l2_bound * math.sqrt(self.times)
-            sizes.append(float(np.asarray(gaussian.sigma(self.epsilon, self.delta, reach))))
+            sizes.append(_sigma(self.epsilon, self.delta, reach))
         if self.bound.is_box:
             total = math.fsum(shift * count for shift, count in self.bound.shifts) * self.times
-            sizes.append(typical(Laplace(total / self.epsilon)))
+            sizes.append(total / self.epsilon * _TYPICAL_LAPLACE)
         return min(sizes) if sizes else self.bound.l2_bound * self.times / self.epsilon
 
     @property
@@ -184,14 +200,20 @@ class CalibrationRequest:
         """r = variance of the pure Laplace noise over that of the Gaussian. The best shape depends on little else."""
         if self.delta == 0.0 or not self.plain:
             return 1.0
-        sigma = float(np.asarray(gaussian.sigma(self.epsilon, self.delta)))
+        sigma = _sigma(self.epsilon, self.delta, 1.0)
         return 2.0 * (self.count / self.epsilon) ** 2 / (self.count * sigma * sigma)
 
     def least(
         self, noise_at: Callable[[float], Law], start: float, *, tolerance: float, relative: float | None = None
     ) -> Law:
-        """See `scale.least`."""
-        return scale.least(self, noise_at, start, relative=FINE if relative is None else relative, tolerance=tolerance)
+        """See `scale.least`. For several numbers with the same bound, an estimate moves the start to the root first."""
+        like: scale.Seen = []
+        alike = self.count > 1 and shape.estimates(self) and len(self.bound.shifts) == 1
+        if alike and isinstance(noise_at(start), Law):
+            with contextlib.suppress(Unsupported):
+                start = scale.private_end(lambda x: self.estimate(noise_at(x)), start, tolerance=1e-6, like=like)
+        grid = FINE if relative is None else relative
+        return scale.least(self, noise_at, start, relative=grid, tolerance=tolerance, like=like)
 
     def at_scale(self, unit: Law, guess: float, *, fine: bool = True) -> Law:
         """See `scale.at_scale`."""

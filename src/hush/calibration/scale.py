@@ -12,12 +12,13 @@ from hush.noise.contract import Law
 from hush.noise.request import Request
 from hush.privacy.composed_curve import DEFAULT_RELATIVE
 
-__all__ = ["FINE", "at_scale", "base", "least", "typical"]
+__all__ = ["COARSE", "FINE", "Seen", "at_scale", "base", "least", "private_end", "typical"]
 
 #: The grid of the final check. It is the grid of hush.delta, so that both agree.
 FINE = DEFAULT_RELATIVE
 
-_COARSE = 1e-4  # the share of the shift that the grid of the search may cost
+#: The grid of a search: the share of the shift that it may cost.
+COARSE = 1e-4
 
 
 #: Points of a search and log(delta/target) there.
@@ -36,39 +37,65 @@ def least(
     """The noise at the smallest x (to `tolerance`, from above) that meets the request. The returned noise was evaluated
     and meets it.
 
-    `noise_at(x)` must become more private as x grows. log delta is nearly linear in the log of a scale, so three or
-    four secant steps suffice; a bracket guards them. The searches of numerics/search.py do not fit here: this one
-    starts without a bracket, and takes the secant of log delta or of delta, whichever is closer to linear.
+    `noise_at(x)` must become more private as x grows.
 
     like: the points of a search for similar noise, which tell how steep log delta is. They are replaced by the points
     of this search.
     """
-    fall = _fall(like or [])
+    noises: dict[float, Law] = {}
+
+    def excess(point: float) -> float:
+        noises[point] = noise_at(point)
+        return demand.excess(noises[point], relative)
+
+    return noises[private_end(excess, start, tolerance=tolerance, like=like)]
+
+
+def private_end(excess: Callable[[float], float], start: float, *, tolerance: float, like: Seen | None = None) -> float:
+    """The smallest x with excess(x) <= 0, to `tolerance` from above; `excess`, log(delta/target), falls as x grows.
+
+    log delta is nearly linear in the log of a scale, so three or four secant steps suffice; a bracket guards them. The
+    searches of numerics/search.py do not fit here: this one starts without a bracket, and takes the secant of log delta
+    or of delta, whichever is closer to linear.
+    """
+    fall, known = _fall(like or []), len(like or []) > 1
     seen: Seen = []
-    low, high, safe = -math.inf, math.inf, None  # not private, private
+    low, high = -math.inf, math.inf  # not private, private
     point = start
     for turn in range(120):
-        noise = noise_at(point)
-        value = demand.excess(noise, relative)
+        value = excess(point)
         seen.append((point, value))
         if value > 0.0:
             low = max(low, point)
         elif point <= high:
-            high, safe = point, noise
-        if safe is not None and (high - low <= tolerance or (value <= 0.0 and value > -tolerance)):
+            high = point
+        if math.isfinite(high) and (high - low <= tolerance or _is_near(seen, fall, tolerance, known=known)):
             if like is not None:
                 like[:] = seen
-            return safe
+            return high
         if math.isfinite(low) and math.isfinite(high):
             point = _next_inside(seen, low, high, tolerance, turn)
         else:
             reach = 0.3 * 3.0 ** (turn // 2)
             if reach > 1e4:
                 break
-            point += math.copysign(min(max(abs(_log_step(seen, fall)) * 1.05, 0.1 * tolerance), reach), value)
-    if safe is not None and math.isfinite(low):
-        return safe
-    raise Unsupported("no scale meets this budget" if safe is None else "every scale meets this budget")
+            further = max(abs(_log_step(seen, fall)) * (1.001 if known else 1.05), 0.1 * tolerance)
+            point += math.copysign(min(further, reach), value)
+    if math.isfinite(high) and math.isfinite(low):
+        return high
+    raise Unsupported("every scale meets this budget" if math.isfinite(high) else "no scale meets this budget")
+
+
+def _is_near(seen: Seen, fall: float, tolerance: float, *, known: bool) -> bool:
+    """Is the last point private, and nearer to the root than `tolerance`, as the fall of log delta shows?"""
+    point, value = seen[-1]
+    if not -0.5 < value <= 0.0:
+        return False
+    if len(seen) > 1 and seen[-2][0] != point and abs(seen[-2][1]) < 0.5:
+        fall = (seen[-2][1] - value) / (point - seen[-2][0])
+    elif not known:
+        fall = 1.0
+    return -value <= tolerance * max(0.5 * fall, 1.0)
 
 
 def _fall(seen: Seen) -> float:
@@ -126,7 +153,7 @@ def at_scale(demand: Request, unit: Law, guess: float, *, fine: bool, like: Seen
     def noise_at(log_scale: float) -> Law:
         return demand.on_lattice(unit.scaled(math.exp(log_scale)))
 
-    grid = FINE if fine else _COARSE
+    grid = FINE if fine else COARSE
     return least(demand, noise_at, math.log(guess), relative=grid, tolerance=tolerance, like=like)
 
 

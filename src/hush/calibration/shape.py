@@ -6,8 +6,10 @@ import contextlib
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
-from hush.calibration.scale import Seen, at_scale, base, typical
+from hush.calibration.estimate import Estimate
+from hush.calibration.scale import COARSE, Seen, at_scale, base, private_end, typical
 from hush.errors import HushError, Unsupported
 from hush.noise.contract import Law
 from hush.noise.family import Family
@@ -16,10 +18,24 @@ from hush.noise.laplace import Laplace, laplace_noise
 from hush.noise.log_concave import LogConcave
 from hush.noise.request import Request
 from hush.noise.truncated_laplace import truncated_laplace_noise
-from hush.numerics.rounding import COARSE_SEARCH, ELEMENTARY, FLAT_MINIMUM, WORTHLESS, down, up
+from hush.numerics.rounding import (
+    COARSE_SEARCH,
+    ELEMENTARY,
+    ESTIMATED_MINIMUM,
+    FLAT_MINIMUM,
+    WORTHLESS,
+    Claim,
+    down,
+    up,
+)
 from hush.numerics.search import nudged
 
-__all__ = ["limits", "search"]
+__all__ = ["estimates", "limits", "search"]
+
+_LEAST_DELTA = 1e-150  # estimates need masses that are normal floats
+#: A family without Laplace-like and Gaussian-like members is left out if its first shape has this many times the loss
+#: of another family: wherever the best shape was computed then, another family had less loss by 1 % or more.
+_FAR = 1.12
 
 
 def search(demand: Request, row: Family) -> Law:
@@ -28,9 +44,111 @@ def search(demand: Request, row: Family) -> Law:
     """
     shape = row.shape
     assert shape is not None
-    start, rough = shape.start(demand.regime), demand.rough_size
+    start = shape.start(demand.regime)
     if demand.step is None and not math.isfinite(demand.value(shape.build(shape.value(start)))):
         raise Unsupported(f"its {demand.loss} is infinite")
+    return _by_estimates(demand, row) if estimates(demand) else _by_certified_curves(demand, row)
+
+
+def estimates(demand: Request) -> bool:
+    """Can delta be estimated (calibration/estimate.py)? For continuous noise, if the moves are a box and delta > 0."""
+    return demand.step is None and demand.delta > _LEAST_DELTA and bool(demand.bound.is_box)
+
+
+class _Member(NamedTuple):
+    """A shape with its estimated least scale: the loss there, the member of scale 1 and the points of the search."""
+
+    loss: float
+    unit: Law
+    log_scale: float
+    seen: Seen
+
+
+def _by_estimates(demand: Request, row: Family) -> Law:
+    """`search` with estimates of delta; the scale of the best shape is then found with the certified curve."""
+    shape, simple = row.shape, _best_simple(demand)
+    assert shape is not None
+    parts = tuple((shift, count * demand.times) for shift, count in demand.bound.shifts)
+    found: dict[float, _Member] = {}
+
+    def at(t: float) -> float:
+        if t not in found:
+            near = min(found, key=lambda s: abs(s - t), default=None)
+            found[t] = _estimated(demand, parts, shape.build(shape.value(t)), None if near is None else found[near])
+        return found[t].loss
+
+    start = shape.start(demand.regime)
+    limited = _has_limits(row)
+    if not (limited and _worthless_delta(demand)):
+        if not limited:
+            _compare(demand, at(start))
+        if at(start) < 1.3 * simple:
+            _downhill(at, start, shape.low, shape.high, shape.stride, flat=ESTIMATED_MINIMUM, turns=16)
+    best = min(found.values(), key=lambda member: member.loss, default=None)
+    known: list[Law] = []
+    if best is not None and best.loss < up(_least_limit(demand, row), COARSE_SEARCH):
+        with contextlib.suppress(Unsupported):
+            known.append(at_scale(demand, best.unit, math.exp(best.log_scale), fine=True, like=list(best.seen)))
+    known += limits(demand, row, demand.value(known[0]) if known else math.inf)
+    if not known:
+        raise Unsupported(f"no {row.name} noise was found for this budget")
+    return min(known, key=demand.value)
+
+
+def _compare_first(demand: Request, row: Family) -> None:
+    """Raise if the first shape has far more loss than another family: by an estimate for a single move that the facts
+    allow, then by the certified curve at the scale where its loss would be just that much.
+    """
+    shape = row.shape
+    assert shape is not None
+    if demand.rival is None or demand.step is not None or demand.delta <= _LEAST_DELTA or _has_limits(row):
+        return
+    bound, unit = demand.bound, shape.build(shape.value(shape.start(demand.regime)))
+    listed = bound.linf if isinstance(bound.linf, tuple) else (bound.linf,)
+    move = min(fact for fact in (*listed, bound.l1, bound.l2) if fact is not None)
+    _compare(demand, _estimated(demand, ((move, demand.times),), unit, None).loss)
+    far = _FAR * min(_best_simple(demand), demand.rival)
+    if demand.excess(unit.scaled((far / demand.value(unit)) ** (1.0 / _power(demand))), COARSE) > 0.0:
+        raise Unsupported(f"not searched: its {demand.loss} is more than {_FAR} times that of another family")
+
+
+def _power(demand: Request) -> int:
+    """The loss of k X is k to this power times that of X."""
+    return 2 if demand.loss == "variance" else 1
+
+
+def _has_limits(row: Family) -> bool:
+    """Does the family contain noise that is practically Laplace or Gaussian noise?"""
+    assert row.shape is not None
+    return row.shape.like_laplace is not None or row.shape.like_gaussian is not None
+
+
+def _compare(demand: Request, loss: float) -> None:
+    """Raise if all families are compared and another one has far less than this estimated loss."""
+    best = math.inf if demand.rival is None else min(_best_simple(demand), demand.rival)
+    if loss > _FAR * best:
+        raise Unsupported(f"not searched: its {demand.loss} is about {loss / best:.3g} times that of another family")
+
+
+def _estimated(demand: Request, parts: tuple[tuple[float, int], ...], unit: Law, near: _Member | None) -> _Member:
+    """The least scale of a shape by an estimate, started at that of a similar shape."""
+    estimate, seen = Estimate(unit, demand.epsilon, demand.delta, parts), [] if near is None else list(near.seen)
+    if near is None:
+        start = math.log(demand.rough_size / estimate.size)
+    else:
+        start = near.log_scale + math.log(Estimate(near.unit, 1.0, 1.0, ()).size / estimate.size)
+    try:
+        log_scale = private_end(estimate.excess, start, tolerance=1e-8, like=seen)
+    except Unsupported:
+        return _Member(math.inf, unit, start, [])
+    return _Member(demand.value(unit) * math.exp(_power(demand) * log_scale), unit, log_scale, seen)
+
+
+def _by_certified_curves(demand: Request, row: Family) -> Law:
+    """`search` where there are no estimates: on lattices, under other norms, and for pure privacy."""
+    shape = row.shape
+    assert shape is not None
+    start, rough = shape.start(demand.regime), demand.rough_size
     found: dict[float, tuple[float, Law | None, Law]] = {}
     like_before: Seen = []
 
@@ -47,6 +165,7 @@ def search(demand: Request, row: Family) -> Law:
                 found[t] = (math.inf, None, unit)
         return found[t][0]
 
+    _compare_first(demand, row)
     known = limits(demand, row)
     ceiling = min((demand.value(noise) for noise in known), default=math.inf)
     # a shape much worse than Laplace and Gaussian noise is not searched further
@@ -85,17 +204,27 @@ def _worthless_delta(demand: Request) -> bool:
         return False
 
 
-def limits(demand: Request, row: Family) -> list[Law]:
-    """The members of the family that are practically Laplace and Gaussian noise, at the scales of those families."""
+def limits(demand: Request, row: Family, most: float = math.inf) -> list[Law]:
+    """The members of the family that are practically Laplace and Gaussian noise, at the scales of those families; only
+    those with a loss of at most `most`.
+    """
+    found = [
+        _first_private(demand, build, like.unit) for like, build in _alike(demand, row) if demand.value(like) <= most
+    ]
+    return [noise for noise in found if noise is not None]
+
+
+def _least_limit(demand: Request, row: Family) -> float:
+    """The least loss of the Laplace and Gaussian noise that the family contains."""
+    return min((demand.value(like) for like, _ in _alike(demand, row)), default=math.inf)
+
+
+def _alike(demand: Request, row: Family) -> list[tuple[LogConcave, Callable[[float], Law]]]:
+    """The Laplace and Gaussian noise that the family contains, and how to build the member that equals it."""
     assert row.shape is not None
-    found: list[Law] = []
-    for rule, build in ((laplace_noise, row.shape.like_laplace), (gaussian_noise, row.shape.like_gaussian)):
-        like = _simplest_of(demand, rule) if build is not None else None
-        if like is None or build is None:
-            continue
-        noise = _first_private(demand, build, like.unit)
-        found += [] if noise is None else [noise]
-    return found
+    rules = ((laplace_noise, row.shape.like_laplace), (gaussian_noise, row.shape.like_gaussian))
+    found = [(_simplest_of(demand, rule), build) for rule, build in rules if build is not None]
+    return [(like, build) for like, build in found if like is not None]
 
 
 def _first_private(demand: Request, build: Callable[[float], Law], unit: float) -> Law | None:
@@ -119,13 +248,22 @@ def _simplest_of(demand: Request, rule: Callable[[Request], Law]) -> LogConcave 
     return noise
 
 
-def _downhill(function: Callable[[float], float], start: float, low: float, high: float, stride: float) -> None:
+def _downhill(
+    function: Callable[[float], float],
+    start: float,
+    low: float,
+    high: float,
+    stride: float,
+    *,
+    flat: Claim = FLAT_MINIMUM,
+    turns: int = 7,
+) -> None:
     """Walk from the start to a minimum and approach it by parabolas; the function caches its values.
 
-    The loss is flat at its minimum and known to 1e-4 only, so a few shapes are enough.
+    The search ends where the neighbours of the best point differ by less than `flat`.
     """
     points = sorted({min(max(start + s * stride, low), high) for s in (-1.0, 0.0, 1.0)})
-    for turn in range(7):
+    for turn in range(turns):
         best = min(points, key=function)
         at = points.index(best)
         left, right = points[max(at - 1, 0)], points[min(at + 1, len(points) - 1)]
@@ -136,12 +274,12 @@ def _downhill(function: Callable[[float], float], start: float, low: float, high
             points = sorted({*points, beyond})
             continue
         worst = max(function(left), function(right))
-        if worst < up(function(best), FLAT_MINIMUM):
+        if worst < up(function(best), flat):
             return
         vertex = _vertex((left, best, right), (function(left), function(best), function(right)))
-        points = sorted(
-            {*points, vertex if abs(vertex - best) > 0.03 * (right - left) else best + 0.3 * (right - best)}
-        )
+        if abs(vertex - best) <= 0.03 * (right - left):  # confirm the best point on its wider side
+            vertex = best + 0.1 * max((left - best, right - best), key=abs)
+        points = sorted({*points, vertex})
 
 
 def _vertex(x: tuple[float, float, float], y: tuple[float, float, float]) -> float:

@@ -20,7 +20,7 @@ from hush.numerics import special
 from hush.numerics.ball import Ball, Tail, flint_module, normal_tail
 from hush.numerics.bracket import unwrap
 from hush.numerics.mills import drop, mean_excess, mills
-from hush.numerics.rounding import ELEMENTARY, up
+from hush.numerics.rounding import COARSE_SEARCH, ELEMENTARY, up
 from hush.numerics.search import safe_secant
 from hush.numerics.twofold import Twofold
 
@@ -226,34 +226,30 @@ def _log_tail(u: Array, b: float) -> Array:
 
 
 def _noise(request: Request) -> Law:
-    """Return the better of two members: the best one of the search, and the one at the kink, which a search misses."""
-    kink = _at_kink(request)
-    if kink is not None and request.regime < 0.9 and request.meets(kink):
-        return min((kink, *request.limits(FAMILY)), key=request.value)
-    noise = request.search(FAMILY)
-    return kink if kink is not None and request.value(kink) < request.value(noise) and request.meets(kink) else noise
+    """Return the better of two members: the best one of the search, and the one at the kink, which a search misses.
 
-
-def _at_kink(request: Request) -> Law | None:
-    """Return the member whose constant loss at the centre, times the number of releases, is epsilon (erratum A9).
-
-    It is the root of one equation in b = alpha/gamma.
+    At the kink the constant loss at the centre, times the number of releases, is epsilon (erratum A9). It is the root
+    of one equation in b = alpha/gamma.
     """
     if not request.plain or request.delta == 0.0 or request.step is not None:
-        return None
+        return request.search(FAMILY)
     share = request.epsilon / request.count
+    low, high = math.sqrt(share), math.sqrt(share) + 40.0
 
     def noise_at(b: float) -> FlippedHuber:
-        gamma = up(b * request.shift / share, ELEMENTARY)
-        return FlippedHuber(b * gamma, gamma)
+        gamma = up(max(b, low) * request.shift / share, ELEMENTARY)
+        return FlippedHuber(max(b, low) * gamma, gamma)
 
-    low, high = math.sqrt(share), math.sqrt(share) + 40.0
-    excess = lru_cache(lambda b: request.excess(noise_at(b)))
-    if excess(high) > 0.0:
-        return None
-    if excess(low) <= 0.0:
-        return noise_at(low)
-    return noise_at(safe_secant(excess, low, high, relative=1e-12, near=1e-9))
+    estimate = lru_cache(lambda b: request.estimate(noise_at(b)))
+    if estimate(high) > 0.0 and request.excess(noise_at(high)) > 0.0:
+        return request.search(FAMILY)
+    bracketed = estimate(high) <= 0.0 < estimate(low)
+    b = safe_secant(estimate, low, high, relative=1e-5, near=1e-5) if bracketed else low
+    laplace_like = request.regime < 0.9
+    found = request.limits(FAMILY) if laplace_like else [request.search(FAMILY)]
+    if laplace_like or request.value(noise_at(b)) < up(request.value(found[0]), COARSE_SEARCH):
+        found.append(request.least(noise_at, b, tolerance=1e-9))
+    return min(found, key=request.value)
 
 
 def _tail(noise: FlippedHuber) -> Tail:

@@ -137,6 +137,8 @@ def laplace_noise(request: Request) -> Law:
 
     first = max(-math.log(2.0 * request.delta), 0.0) - 0.69 * min(request.count, 30)
     tolerance = 1e-13 * math.exp(min(max(first, 0.0), 12.0)) if request.count == 1 else 1e-7
+    if request.count == 1:  # delta = 1 - e^((epsilon - shift/scale)/2), but for the lattice
+        first = -math.log(math.log1p(-2.0 * math.log1p(-request.delta) / request.epsilon))
     try:
         return request.least(noise_at, max(first, 0.0), tolerance=tolerance)
     except Unsupported:

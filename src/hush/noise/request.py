@@ -54,6 +54,12 @@ class Request(Protocol):
         """The step of the lattice that the noise must be on; None for continuous noise."""
 
     @property
+    def rival(self) -> float | None:
+        """The least loss that was found so far, if all families are compared. One that is estimated to have far more
+        loss need not be calibrated then. None if one family is asked for.
+        """
+
+    @property
     def plain(self) -> bool:
         """True if every number moves by at most the same `shift` and no other norm is given."""
 
@@ -87,6 +93,9 @@ class Request(Protocol):
 
         `relative` allows the grid of a composition to cost this fraction of the shift; None uses the certified grid.
         """
+
+    def estimate(self, noise: Law) -> float:
+        """Return about what `excess` returns, in much less time where possible; it is not a bound."""
 
     def meets(self, noise: Noise) -> bool:
         """Return True if the noise is certified to meet the budget."""

@@ -204,20 +204,31 @@ def _noise(request: Request) -> Law:
     edge = math.log1p(math.expm1(min(request.epsilon, 700.0)) / (2.0 * request.delta)) / request.epsilon
     if edge * CELLS > 50_000:
         raise Unsupported("epsilon is too small for step noise; truncated Laplace noise is as good there")
-    best: tuple[float, Law] | None = None
+    best, least = None, math.inf
     cells = math.ceil((edge + 2.0) * CELLS) + CELLS
     for first in range(0, CELLS + 1, 2):
         heights = cut_staircase(request.epsilon, first, cells)
         enough = np.flatnonzero(exposed(heights) <= down(request.delta, CLOSED_FORM))
         if not enough.size:
             continue
-        noise = Stepped(request.shift / CELLS, tuple(heights[: int(enough[0]) + 1]))
-        value = request.value(noise)
-        if best is None or value < best[0]:
-            best = (value, noise)
-    if best is None or not request.meets(best[1]):
+        heights = heights[: int(enough[0]) + 1]
+        value = _loss(request, heights)
+        if value < least:
+            best, least = heights, value
+    noise = None if best is None else Stepped(request.shift / CELLS, tuple(best))
+    if noise is None or not request.meets(noise):
         raise Unsupported("step noise could not be certified for this budget")
-    return best[1]
+    return noise
+
+
+def _loss(request: Request, heights: Array) -> float:
+    """Return the loss of step noise with these heights, in cells for the two losses that are sums over the cells."""
+    k = np.arange(float(heights.size))
+    if request.loss == "variance":
+        return float(heights @ (k * k + k + 1.0 / 3.0) / heights.sum())
+    if request.loss == "mae":
+        return float(heights @ (k + 0.5) / heights.sum())
+    return request.value(Stepped(request.shift / CELLS, tuple(heights)))
 
 
 def _numbers(noise: Stepped) -> list[float]:
