@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.calibration import kept, ranking
+from hush.calibration import kept, optimum, ranking
 from hush.noise.catalogue import plain_values, restored
 from hush.privacy.sensitivity import Sensitivity
 
@@ -71,7 +71,7 @@ def test_the_same_plan_without_a_search(place, no_search, demand):
 
 def test_the_optimum_is_kept_too(place, monkeypatch):
     first = hush.calibrate(1.0, 1e-2, family="optimal")
-    monkeypatch.setattr(ranking, "_optimal", None)
+    monkeypatch.setattr(optimum, "_optimal", None)
     assert hush.calibrate(1.0, 1e-2, family="optimal") == first
 
 
