@@ -25,6 +25,29 @@ CALLS = {
     "hush.calibrate(1.0, 1e-6, family='laplace')": "hush.calibrate(1.0 + k, 1e-6, family='laplace')",
     "hush.calibrate(1.0, 1e-6)": "hush.calibrate(1.0 + k, 1e-6)",
 }
+#: Calibrations over all families, each the first call of its process.
+CALIBRATIONS = {
+    "one number": "hush.calibrate(1.0, 1e-6)",
+    "one number, delta = 0.001": "hush.calibrate(0.1, 1e-3)",
+    "one number, mean absolute error": "hush.calibrate(1.0, 1e-6, loss='mae')",
+    "20 groups": "hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=20))",
+    "20 groups, mean absolute error": "hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=1.0, l0=20), loss='mae')",
+    "three different bounds": "hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=(1.0, 2.0, 5.0)))",
+    "eight different bounds": (
+        "hush.calibrate(1.0, 1e-6, hush.Sensitivity(linf=(1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0)))"
+    ),
+    "a count, epsilon = 0.003": "hush.calibrate(0.003, 1e-6, values='integer')",
+}
+_COLD = """
+import time, hush, numpy as np
+from hush import *
+import scipy.special, scipy.optimize, hush.calibration.one_number
+start = time.process_time(); {call}; taken = time.process_time() - start
+numbers, turns = np.random.default_rng(1).normal(size=1 << 20), []
+for _ in range(5):
+    start = time.process_time(); np.fft.fft(numbers); turns.append(time.process_time() - start)
+print(taken, min(turns))
+"""
 #: The question of `make demo`.
 DEMO = ["--unit", "patient_id", "--by", "ward", "--count-units", "--mean", "stay_days:0:30", "--groups-per-unit", "8"]
 DEMO += ["--keys", "private", "--epsilon", "1", "--delta", "1e-6"]
@@ -125,6 +148,22 @@ def calls(quick: bool) -> Iterator[Line]:
         )
 
 
+def calibrations(quick: bool) -> Iterator[Line]:
+    before = os.environ.get("HUSH_CACHE")
+    os.environ["HUSH_CACHE"] = ""
+    try:
+        for name, call in list(CALIBRATIONS.items())[: 1 if quick else None]:
+            runs = [tuple(map(float, _run(_COLD.format(call=call)).split())) for _ in range(1 if quick else 5)]
+            taken, unit = min(run[0] for run in runs), min(run[1] for run in runs)
+            extra = f"{duration(taken)} and {duration(unit)} of processor time"
+            yield Line(name, "times one numpy.fft.fft of 2^20 numbers", taken / unit, "times", "lower", extra=extra)
+    finally:
+        if before is None:
+            del os.environ["HUSH_CACHE"]
+        else:
+            os.environ["HUSH_CACHE"] = before
+
+
 BENCHMARKS = (
     Benchmark(
         key="latency-import",
@@ -155,6 +194,21 @@ BENCHMARKS = (
         rows="call",
         minutes=1.0,
         measure=calls,
+    ),
+    Benchmark(
+        key="latency-calibrations",
+        title="First calibrations",
+        measures=(
+            "Processor time of `hush.calibrate` over all families as the first call of a process, after the imports "
+            "and without kept calibrations, as a multiple of one Fourier transform of 2^20 numbers in the same process."
+        ),
+        fair=(
+            "Each calibration has its own five processes, and the least time counts, for both sides. The transform is "
+            "a unit of work and not a competitor."
+        ),
+        rows="request",
+        minutes=0.7,
+        measure=calibrations,
     ),
     Benchmark(
         key="latency-answer",

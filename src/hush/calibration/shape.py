@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from hush.calibration.descent import downhill
 from hush.calibration.estimate import Estimate
 from hush.calibration.scale import COARSE, Seen, at_scale, base, private_end, typical
 from hush.errors import HushError, Unsupported
@@ -22,9 +23,7 @@ from hush.numerics.rounding import (
     COARSE_SEARCH,
     ELEMENTARY,
     ESTIMATED_MINIMUM,
-    FLAT_MINIMUM,
     WORTHLESS,
-    Claim,
     down,
     up,
 )
@@ -45,9 +44,17 @@ def search(demand: Request, row: Family) -> Law:
     shape = row.shape
     assert shape is not None
     start = shape.start(demand.regime)
-    if demand.step is None and not math.isfinite(demand.value(shape.build(shape.value(start)))):
+    left_out = demand.rival is not None and _regime(demand) < shape.least_regime
+    checked = demand.step is None and not (left_out and row.vectors)  # a loss is slow to compute for some families
+    if checked and not math.isfinite(demand.value(shape.build(shape.value(start)))):
         raise Unsupported(f"its {demand.loss} is infinite")
+    if left_out:
+        raise Unsupported(f"not searched: where Laplace noise is best, {row.name} noise has much more loss")
     return _by_estimates(demand, row) if estimates(demand) else _by_certified_curves(demand, row)
+
+
+def _regime(demand: Request) -> float:
+    return 0.0 if demand.delta == 0.0 else demand.regime
 
 
 def estimates(demand: Request) -> bool:
@@ -83,7 +90,7 @@ def _by_estimates(demand: Request, row: Family) -> Law:
         if not limited:
             _compare(demand, at(start))
         if at(start) < 1.3 * simple:
-            _downhill(at, start, shape.low, shape.high, shape.stride, flat=ESTIMATED_MINIMUM, turns=16)
+            downhill(at, start, shape.low, shape.high, shape.stride, flat=ESTIMATED_MINIMUM, turns=16)
     best = min(found.values(), key=lambda member: member.loss, default=None)
     known: list[Law] = []
     if best is not None and best.loss < up(_least_limit(demand, row), COARSE_SEARCH):
@@ -145,7 +152,7 @@ def _estimated(demand: Request, parts: tuple[tuple[float, int], ...], unit: Law,
 
 
 def _by_certified_curves(demand: Request, row: Family) -> Law:
-    """`search` where there are no estimates: on lattices, under other norms, and for pure privacy."""
+    """`search` without estimates: on lattices, under other norms, and for pure privacy."""
     shape = row.shape
     assert shape is not None
     start, rough = shape.start(demand.regime), demand.rough_size
@@ -170,7 +177,7 @@ def _by_certified_curves(demand: Request, row: Family) -> Law:
     ceiling = min((demand.value(noise) for noise in known), default=math.inf)
     # a shape much worse than Laplace and Gaussian noise is not searched further
     if (not known or not _worthless_delta(demand)) and at(start) < 1.3 * _best_simple(demand):
-        _downhill(at, start, shape.low, shape.high, shape.stride)
+        downhill(at, start, shape.low, shape.high, shape.stride)
     if not found:
         return min(known, key=demand.value)
     best = min(found, key=lambda t: found[t][0])
@@ -246,48 +253,3 @@ def _simplest_of(demand: Request, rule: Callable[[Request], Law]) -> LogConcave 
         return None
     assert isinstance(noise, LogConcave)
     return noise
-
-
-def _downhill(
-    function: Callable[[float], float],
-    start: float,
-    low: float,
-    high: float,
-    stride: float,
-    *,
-    flat: Claim = FLAT_MINIMUM,
-    turns: int = 7,
-) -> None:
-    """Walk from the start to a minimum and approach it by parabolas; the function caches its values.
-
-    The search ends where the neighbours of the best point differ by less than `flat`.
-    """
-    points = sorted({min(max(start + s * stride, low), high) for s in (-1.0, 0.0, 1.0)})
-    for turn in range(turns):
-        best = min(points, key=function)
-        at = points.index(best)
-        left, right = points[max(at - 1, 0)], points[min(at + 1, len(points) - 1)]
-        if left == best or right == best:  # the best is at the end of the points: go further, unless the range ends
-            beyond = min(max(best + (1.6**turn) * stride * (1.0 if right == best else -1.0), low), high)
-            if beyond in points:
-                return
-            points = sorted({*points, beyond})
-            continue
-        worst = max(function(left), function(right))
-        if worst < up(function(best), flat):
-            return
-        vertex = _vertex((left, best, right), (function(left), function(best), function(right)))
-        if abs(vertex - best) <= 0.03 * (right - left):  # confirm the best point on its wider side
-            vertex = best + 0.1 * max((left - best, right - best), key=abs)
-        points = sorted({*points, vertex})
-
-
-def _vertex(x: tuple[float, float, float], y: tuple[float, float, float]) -> float:
-    """The lowest point of the parabola through three points (the outer values may be infinite)."""
-    if not all(math.isfinite(v) for v in y):
-        return 0.5 * (x[1] + (x[0] if math.isfinite(y[0]) else x[2]))
-    first, second = (x[1] - x[0]) * (y[1] - y[2]), (x[1] - x[2]) * (y[1] - y[0])
-    if first == second:
-        return x[1]
-    vertex = x[1] - 0.5 * ((x[1] - x[0]) * first - (x[1] - x[2]) * second) / (first - second)
-    return min(max(vertex, x[0] + 0.1 * (x[1] - x[0])), x[2] - 0.1 * (x[2] - x[1]))

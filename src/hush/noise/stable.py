@@ -19,13 +19,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported, epsilons, positive, reals, reject, within
+from hush.errors import epsilons, positive, reals, reject, within
 from hush.noise.contract import Law
 from hush.noise.divisible import scale_of
 from hush.noise.family import Family, Reference, Shape, TwoUniforms
 from hush.noise.gaussian import Gaussian
 from hush.noise.region import Region
-from hush.noise.request import Request
 from hush.noise.stable_density import law
 from hush.noise.stable_exact import tail, two_uniforms
 from hush.noise.stable_loss import information, largest_loss, loss, nodes_between, peak_of_score
@@ -238,25 +237,13 @@ def _two_uniforms(noise: Stable) -> TwoUniforms:
     return TwoUniforms(noise.gamma, *two_uniforms(noise.alpha))
 
 
-def _noise(request: Request) -> Law:
-    """Return the best stable noise. Among other families it is left out where Laplace noise has less variance than
-    Gaussian noise, or delta is 0: wherever it was computed there, its loss was at least 1.18 times that of another
-    family.
-    """
-    laplace_is_better = request.delta == 0.0 or (request.plain and request.regime < 0.9)
-    if request.rival is not None and request.loss != "variance" and laplace_is_better:
-        raise Unsupported("not searched: where Laplace noise is better than Gaussian noise, stable noise has more loss")
-    return request.search(FAMILY)
-
-
 FAMILY = Family(
     "stable",
     Stable,
     paper="Zawacki and Abed 2023",
     vectors=False,
     cites=("zawacki2023",),
-    calibrate=_noise,
-    shape=Shape(lambda a: Stable(a, 1.0), 1.05, 1.98, 0.08, lambda r: 1.7, logarithmic=False),
+    shape=Shape(lambda a: Stable(a, 1.0), 1.05, 1.98, 0.08, lambda r: 1.7, logarithmic=False, least_regime=0.9),
     tail=lambda noise: tail(noise.alpha, noise.gamma),
     two_uniforms=_two_uniforms,
     reference=Reference(Stable(1.0, 1.0), 0.5, 0.11907165294524971),

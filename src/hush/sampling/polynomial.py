@@ -102,7 +102,7 @@ class Panels:
         padded[1:-1] *= 2.0 ** (-_BITS_BELOW * np.arange(_DEGREE + 1))
         self._coefficients = [np.ascontiguousarray(column) for column in padded.T]
         self._far = float(np.rint(np.nan_to_num(padded[:, 0]).max()))
-        self._fine = self._fine_table(wide, parts, cut, unit)
+        self.fine = self._fine_table(wide, parts, cut, unit)
 
     def _fine_table(self, wide: _Fit, parts: _Fit, cut: NDArray[np.int64], unit: float) -> FineTable | None:
         """Return the table of narrow panels; None if they do not decide most draws."""
@@ -199,10 +199,10 @@ class Panels:
     def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: Array) -> Pending:
         """Write the next draws into `out`, and return the undecided ones for `settle`."""
         words = entropy.words(out.size, np.uint64)[0]
-        if self._fine is None:
+        if self.fine is None:
             rest, magnitude = self._by_polynomials(words, scratch)
         else:
-            rest, magnitude = self._by_parabolas(words, self._fine, scratch[:, : out.size])
+            rest, magnitude = self._by_parabolas(words, self.fine, scratch[:, : out.size])
         sign = scratch[0, : out.size].view(np.uint64)
         np.left_shift(words, np.uint64(63), out=sign)  # the lowest bit is the sign of the draw
         np.bitwise_or(magnitude.view(np.uint64), sign, out=sign)
