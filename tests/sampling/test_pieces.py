@@ -46,3 +46,18 @@ def test_words_outside_all_panels_are_left_to_balls():
     middle = np.array([3 << 61, 5 << 61], dtype=np.uint64)
     found = pieces.evaluate(middle, np.empty(2), np.empty((3, 2)))
     assert found == pytest.approx([0.375, 0.625], abs=1e-15)
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_parabolas_are_as_close_to_the_polynomials_as_stated(sides):
+    """At words in all octaves, on both sides; and NaN for the same words, but for the panels without a polynomial."""
+    function = lambda near, side: (near if side == 0 else 1.0 - near) ** -0.3  # noqa: E731
+    pieces = Pieces(function, sides, floor=0.5)
+    rng = np.random.default_rng(9)
+    small = (2.0 ** rng.uniform(42.0, 63.9, 5000)).astype(np.uint64)
+    words = np.where(rng.random(5000) < 0.5, small, np.uint64((1 << 64) - 1) - small)
+    by_polynomials = pieces.evaluate(words, np.empty(5000), np.empty((3, 5000)))
+    by_parabolas = pieces.quick(words, np.empty(5000), np.empty((3, 5000)))
+    assert (np.isnan(by_polynomials) == np.isnan(by_parabolas)).all() and np.isnan(by_parabolas).mean() < 0.2
+    apart = np.nanmax(np.abs(by_parabolas - by_polynomials) / (0.5 + by_polynomials))
+    assert 0.01 * pieces.truncation < apart <= pieces.truncation < 1e-10

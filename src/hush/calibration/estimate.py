@@ -29,7 +29,7 @@ _POINTS = 1000  # of the table
 _REACH = 80.0  # the table ends at this multiple of 1/(2 f(0))
 _INNER = 160  # points between 0 and half the shift
 _STEP = 0.05  # of the grid of losses, as a share of the typical loss
-_TILTED = 0.2  # the largest step times the tilt
+_TILTED = 0.05  # the largest step times the tilt
 _FEWEST, _MOST = 1024, 32768  # points of a transform
 _WIDTH = 22.0  # standard deviations of the sum that a transform covers
 _GONE = -60.0  # the logarithm that stands for delta = 0

@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PARTS", "FineTable", "fine_table", "parts_of"]
+__all__ = ["PARTS", "FineTable", "fine_table", "parabolas", "parts_of"]
 
 Array = NDArray[np.float64]
 
@@ -59,24 +59,32 @@ def parts_of(coefficients: Array) -> Array:
     return np.einsum("sjk,nk->nsj", shifts, coefficients).reshape(-1, degree + 1)
 
 
-def fine_table(polynomials: Array, low: Array, width: Array, bound: Array) -> FineTable | None:
-    """Return the table for panels with these polynomials (NaN for none), places of V, and error bounds in steps.
+def parabolas(polynomials: Array, low: Array, width: Array) -> tuple[Array, Array]:
+    """Return the parabolas, by powers of the argument, that replace polynomials in (argument - low)/width on panels.
 
-    None if parabolas are not good enough. V is counted in units of 2^-63.
+    The second array bounds their difference from the polynomials, and their round-off.
     """
     to_parabola, to_chebyshev = _matrices(polynomials.shape[1] - 1)
     parabola = polynomials @ to_parabola.T
     rest = polynomials.copy()
     rest[:, :3] -= parabola
-    n = np.rint(low / width)
+    n, unit = np.rint(low / width), 1.0 / width
     p, q, r = parabola.T
     terms = np.abs(p) + 2.0 * (n + 2.0) * np.abs(q) + 4.0 * (n + 2.0) ** 2 * np.abs(r)
-    error = bound + np.abs(rest @ to_chebyshev.T).sum(axis=1) + _ROUND_OFF * terms
+    apart = np.abs(rest @ to_chebyshev.T).sum(axis=1) + _ROUND_OFF * terms
+    return np.stack([p - n * q + n * n * r, (q - 2.0 * n * r) * unit, r * unit * unit], axis=1), apart
+
+
+def fine_table(polynomials: Array, low: Array, width: Array, bound: Array) -> FineTable | None:
+    """Return the table for panels with these polynomials (NaN for none), places of V, and error bounds in steps.
+
+    None if parabolas are not good enough. V is counted in units of 2^-63.
+    """
+    table, apart = parabolas(polynomials, low * 2.0**63, width * 2.0**63)
+    error = bound + apart
     usable = error <= _MOST  # False where the polynomial is NaN
     if float(width[usable].sum()) < _LEAST_SHARE:
         return None
-    unit = 2.0**-63 / width
-    table = np.stack([p - n * q + n * n * r, (q - 2.0 * n * r) * unit, r * unit * unit], axis=1)
     padded = np.full((low.size + 2, 3), np.nan)
     padded[1:-1][usable] = table[usable]
     return FineTable([np.ascontiguousarray(column) for column in padded.T], float(error[usable].max()))

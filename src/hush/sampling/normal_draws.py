@@ -11,13 +11,13 @@ it is within their error bound of a half. The bound includes the width of the in
 in ball arithmetic from the same words, with more bits of the same uniforms until the whole ball rounds to one number.
 So both ways give the same draws.
 
-Error bounds. Words U with U or 1 - U below 2^-30 are left to ball arithmetic. For the others the float of U is within a
-share of 2^-52 of the middle of its interval, and the interval adds 2^-65/U. So -log U is within 2^-34 if U <= 1/2, and
-within 2^-50 if U > 1/2. A radius r = root(-2 log U) is at least 1.1 in the first case and 2^-14.5 in the second, and
-its error is that of -log U divided by r: at most 2^-34 in both. Cosines and sines are within 2^-45 and radii below 6.5,
-so a normal number is within 2^-33. The logarithm of a product of k uniforms is within k 2^-34, and a sum of such
-logarithms has roundings of a share of at most 2^-40 in all. `_validated` compares logarithms, cosines and sines with
-ball arithmetic.
+Error bounds. Words U with U or 1 - U below 2^-21 are left to ball arithmetic. For the others the float of U is within a
+share of 2^-52 of the middle of its interval, and the interval adds 2^-65/U. With the error of the float logarithm, -log
+U is within 2^-43.8 if U <= 1/2, and within 2^-51 if U > 1/2. A radius r = root(-2 log U) is at least 1.1 in the first
+case and 2^-10 in the second, and its error is that of -log U divided by r: at most 2^-41 in both. Cosines and sines are
+within 2^-45 and radii below 5.4, so a normal number is within 2^-40.4. The logarithm of a product of k uniforms is
+within k 2^-43.8. A sum of k/32 such logarithms has roundings of a share of at most (k/32 + 6) 2^-53 in all.
+`_validated` compares logarithms, cosines and sines with ball arithmetic.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ Whole = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 _BLOCK = 1 << 16  # words in one block, so that its arrays stay in the processor cache
-_EDGE = np.uint64(1 << 34)  # words closer to 0 or 2^64 than this are left to ball arithmetic
-_SPAN = np.uint64((1 << 64) - (2 << 34))  # the number of the other words
+_EDGE = np.uint64(1 << 43)  # words closer to 0 or 2^64 than this are left to ball arithmetic
+_SPAN = np.uint64((1 << 64) - (2 << 43))  # the number of the other words
 _FLOAT_LOGARITHM = 2.0**-51  # relative error of the float logarithm of a uniform, beside the width of its interval
-_LOGARITHM = 2.0**-33  # absolute error of -2 log U
-_SUM = 2.0**-40  # relative error of a sum of logarithms
+_LOGARITHM = 2.0**-42.5  # absolute error of -2 log U
+_SUM = 2.0**-48  # relative error of a sum of few logarithms
 _FACTORS = 32  # uniforms in one product: it stays above 2^-960
 _ANGLE = 2.0**-45  # absolute error of a cosine or sine
 #: Of root(2) sin(x/2) as a series in odd powers of the angle x = pi k/2^64, for a whole number k between +-2^63.
@@ -55,14 +55,22 @@ _SERIES = tuple(
     (-1) ** j * math.sqrt(2.0) * math.ldexp(0.5 * math.pi, -64) ** (2 * j + 1) / math.factorial(2 * j + 1)
     for j in range(8)
 )
-_NORMAL = 2.0**-31  # absolute error of a normal number, and of a sum of two whose squared weights add up to 1
+_NORMAL = 2.0**-39  # absolute error of a normal number, and of a sum of two whose squared weights add up to 1
 _LARGEST = 10.0  # above the size of such a number
 _PRODUCTS = 2.0**-49  # relative error of the last products and of the quotient of width and step
 
 
 def _uniforms(words: Words) -> Array:
     """U, the middle of the interval of each word."""
-    return (words.astype(np.float64) + 0.5) * 2.0**-64
+    found = words.astype(np.float64)
+    found += 0.5
+    found *= 2.0**-64
+    return found
+
+
+def _without_edges(words: Words) -> NDArray[np.bool_]:
+    """Which columns have no word at an edge?"""
+    return np.logical_and.reduce(words - _EDGE < _SPAN, axis=0)
 
 
 def _sides(words: Words) -> tuple[Array, Array]:
@@ -122,7 +130,7 @@ def _chi_squared(uniforms: Array, normal: Array | None) -> tuple[Array, Array]:
     if normal is not None:
         total += normal * normal
         error += 2.0 * _NORMAL * (np.abs(normal) + _NORMAL)
-    return total, error + _SUM * total
+    return total, error + _SUM * (1.0 + count / 1024.0) * total
 
 
 @dataclass(frozen=True)
@@ -154,19 +162,21 @@ class NormalDraws:
             part = out[start : start + rows]
             words = bits.words(len(part), np.uint64, lanes=self.lanes).astype(np.uint64, copy=False)  # native order
             certain = self._fast(words, part)
-            for row in np.flatnonzero(~certain.all(axis=1)):
-                places = np.flatnonzero(~certain[row])
+            for row in np.flatnonzero(~certain.all(axis=0)):
+                places = np.flatnonzero(~certain[:, row])
                 part[row, places] = self._exact([int(w) for w in words[:, row]], places, start + int(row), bits)
         return out
 
     # -- floats ----------------------------------------------------------------------------------------------
 
     def _fast(self, words: Words, out: Whole) -> NDArray[np.bool_]:
-        """Round the vectors of these words into `out`; return which numbers are certain."""
+        """Round the vectors of these words into `out`; return which numbers are certain, a column for each vector."""
         pairs, d, freedom = self._pairs, self.noise.dimension, self.noise.freedom
-        radial = words[:pairs]
-        plain = (radial - _EDGE < _SPAN).all(axis=0)
-        radius = np.sqrt(-2.0 * np.log(_uniforms(radial)))
+        plain = _without_edges(words[:pairs])
+        radius = _uniforms(words[:pairs])
+        np.log(radius, out=radius)
+        radius *= -2.0
+        np.sqrt(radius, out=radius)
         normal = np.empty((2 * pairs, words.shape[1]))
         for side, half in zip(_sides(words[pairs : 2 * pairs]), (normal[:pairs], normal[pairs:]), strict=True):
             np.multiply(radius, side, out=half)
@@ -177,7 +187,7 @@ class NormalDraws:
         length, error = np.ones(words.shape[1]), np.zeros(words.shape[1])
         if freedom:
             factors = words[2 * pairs :]
-            plain &= (factors - _EDGE < _SPAN).all(axis=0)
+            plain &= _without_edges(factors)
             squared, error = _chi_squared(_uniforms(factors), normal[-1] if freedom % 2 else None)
             length = np.sqrt(squared)
             error /= length
@@ -190,7 +200,7 @@ class NormalDraws:
         certain = np.abs(numbers, out=numbers) < reached
         with np.errstate(invalid="ignore"):  # numbers beyond int64 are not certain, and drawn again
             np.copyto(out, whole.T, casting="unsafe")
-        return certain.T
+        return certain
 
     # -- balls -----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,9 @@ The argument is a word of 64 bits, whose leading bits are the uniform U. The fun
 from the nearer end: 1024 panels in an octave, for twenty octaves, with a polynomial of degree 3 on each. The
 polynomials are fitted to the float function and compared with it between the nodes of every panel. Panels with an error
 above round-off, and words below the last octave, give NaN.
+
+Draws use parabolas in U on the same panels. `truncation` bounds their difference from the polynomials, with its
+round-off: see fine.py, where the same is done.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.sampling.fine import parabolas
 from hush.sampling.polynomial import fit_nodes
 
 __all__ = ["Pieces"]
@@ -43,14 +47,18 @@ class Pieces:
         self.error = 0.0
         #: The largest |function| at the compared points.
         self.largest = 0.0
+        #: The largest |parabola - polynomial|/(floor + |function|), round-off included.
+        self.truncation = 0.0
         table = np.full((sides * _ROWS, _DEGREE + 1), np.nan)
+        curved = np.full((_ROWS, sides, 3), np.nan)  # the sides alternate
         for side, rows in enumerate(np.split(table, sides)):
-            self._fit(function, side, rows)
+            curved[1:-1, side] = self._fit(function, side, rows)
         scale = 2.0 ** (-_BITS * np.arange(_DEGREE + 1))
         self._columns = [np.ascontiguousarray(column) for column in (table * scale).T]
+        self._parabolas = [np.ascontiguousarray(column) for column in curved.reshape(-1, 3).T]
 
-    def _fit(self, function: Callable[[Array, int], Array], side: int, rows: Array) -> None:
-        """Fit the panels of one side into the rows of the table."""
+    def _fit(self, function: Callable[[Array, int], Array], side: int, rows: Array) -> Array:
+        """Fit the panels of one side into the rows of the table; return their parabolas."""
         places, fit, between = fit_nodes(_DEGREE)
         fields = (((1023 + _OCTAVES)[:, None] << _PANEL_BITS) + np.arange(1 << _PANEL_BITS)).ravel()
         low = (fields << _BITS).view(np.float64) / 2.0 ** (62 + self._sides)
@@ -65,6 +73,44 @@ class Pieces:
         self.error = max(self.error, float(worst[usable].max(initial=0.0)))
         self.largest = max(self.largest, float(np.abs(truth[usable]).max(initial=0.0)))
         rows[1:-1][usable] = made[usable]
+        wide: Array = np.asarray(width * 2.0 ** (62 + self._sides), dtype=np.float64)  # in units of the word's float
+        curved, apart = parabolas(made, (fields << _BITS).view(np.float64), wide)
+        least = self._floor + np.abs(truth).min(axis=1)
+        self.truncation = max(self.truncation, float((apart / least)[usable].max(initial=0.0)))
+        curved[:, 1] *= 1.0 - 2.0 * side  # the word's float is negative on side 1
+        return np.where(usable[:, None], curved, np.nan)
+
+    def scale(self, factor: float) -> None:
+        """Multiply the parabolas by a number."""
+        for column in self._parabolas:
+            column *= factor
+
+    def quick(self, words: Words, out: Array, scratch: Array) -> Array:
+        """`evaluate` by parabolas."""
+        column, v, spare = scratch
+        row = spare.view(np.int64)
+        if self._sides == 1:
+            np.right_shift(words, np.uint64(1), out=spare.view(np.uint64))
+            np.copyto(v, row)
+            np.right_shift(v.view(np.int64), _BITS, out=row)
+            row -= _FIRST - 1
+        else:
+            np.copyto(v, words.view(np.int64))
+            np.abs(v, out=spare)
+            np.right_shift(row, _BITS, out=row)
+            row -= _FIRST - 1
+            np.left_shift(row, 1, out=row)
+            np.right_shift(words, np.uint64(63), out=column.view(np.uint64))
+            row += column.view(np.int64)
+        third, second, first = self._parabolas[::-1]
+        np.take(third, row, out=out, mode="clip")
+        out *= v
+        np.take(second, row, out=column, mode="clip")
+        out += column
+        out *= v
+        np.take(first, row, out=column, mode="clip")
+        out += column
+        return out
 
     def evaluate(self, words: Words, out: Array, scratch: Array) -> Array:
         """Write the function of each word into `out`, NaN where there is no polynomial; `scratch` has three rows."""

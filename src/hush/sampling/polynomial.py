@@ -158,7 +158,9 @@ class Panels:
         for start, end in zip(low, high, strict=True):
             within = at[(at > start) & (at < end)]
             if within.size == 1:
-                found += [(start, float(down(within[0], NEAR_ENOUGH))), (float(up(within[0], NEAR_ENOUGH)), end)]
+                kink = float(within[0])  # `_without_kinks` moves it once; the intervals begin further away
+                before, after = (away(away(kink, NEAR_ENOUGH), NEAR_ENOUGH) for away in (down, up))
+                found += [(start, before), (after, end)]
         pairs = np.array(sorted(pair for pair in found if pair[0] < pair[1])).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1]
 

@@ -37,9 +37,11 @@ class Transformation:
         # errors a (1 + A) and b B of the factors A and B make an error of a B + (a + b + a b) A B of their product.
         # B is monotone, so it is largest at an outermost point of its panels
         fitted = max(self._second.largest, 1.0) * self._first.error + 2.0 * self._second.error
-        #: |x - truth| <= tolerance (unit + x)
+        cut = max(self._second.largest, 1.0) * self._first.truncation + 2.0 * self._second.truncation
+        #: |x - truth| <= tolerance (unit + x) for the polynomials, and `_quick` (unit + x) for the parabolas
         self.tolerance = margin * max(seen, fitted, 2.0**-53) + 2.0 * width
-        self._limit = 0.5 - self.tolerance * two.unit / step
+        self._quick = self.tolerance + 2.0 * cut
+        self._first.scale(two.unit / step)
 
     def _seen(self) -> tuple[float, float]:
         """Return the largest |x - truth|/(unit + x) that ball arithmetic finds.
@@ -90,28 +92,37 @@ class Transformation:
     def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: Array) -> Pending:
         """Write the next draws into `out`, and return the undecided ones for `settle`."""
         words = entropy.words(out.size, np.uint64, lanes=2).astype(np.uint64, copy=False)  # native order
-        x = self._magnitude(words, scratch[:, : out.size])
-        whole, gap = scratch[1:3, : out.size]
-        x *= self._two.unit / self._step
+        x, whole, gap = scratch[:3, : out.size]
+        self._first.quick(words[0], x, scratch[2:5, : out.size])
+        self._second.quick(words[1], whole, scratch[2:5, : out.size])
+        x *= whole
         np.rint(x, out=whole)
+        rest = self._undecided(x, whole, gap, self._quick)
+        whole[rest] = 0.0
+        sign = gap.view(np.uint64)
+        np.left_shift(words[0], np.uint64(63), out=sign)  # the lowest bit is the sign of the draw
+        np.bitwise_or(whole.view(np.uint64), sign, out=sign)
+        np.copyto(out, gap, casting="unsafe")
+        return rest, words[:, rest].T
+
+    def _undecided(self, x: Array, whole: Array, gap: Array, tolerance: float) -> NDArray[np.int64]:
+        """Return the places where x is within its error of a half; the arguments other than `whole` are overwritten."""
         np.subtract(x, whole, out=gap)
         np.abs(gap, out=gap)
-        x *= self.tolerance
+        x *= tolerance
         gap += x
-        rest = np.flatnonzero(~(gap < self._limit))  # NaN is undecided too; so is any x of 2^50 steps
-        whole[rest] = 0.0
-        np.left_shift(words[0], np.uint64(63), out=gap.view(np.uint64))  # the lowest bit is the sign of the draw
-        np.copysign(whole, gap, out=whole)
-        np.copyto(out, whole, casting="unsafe")
-        return rest, words[:, rest].T
+        # NaN is undecided too; so is any x of 2^50 steps
+        return np.flatnonzero(~(gap < 0.5 - tolerance * self._two.unit / self._step))
 
     def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Bits) -> NDArray[np.int64]:
         """Return the draws that `fill` left undecided, from their numbers and words."""
-        known = words >> np.uint64(1)
-        magnitude = np.array(
-            [self._refine(int(d), int(a), int(w), entropy) for d, (a, w) in zip(draws, known, strict=True)],
-            dtype=np.int64,
-        )
+        x = self._magnitude(np.ascontiguousarray(words.T), np.empty((5, draws.size))) * (self._two.unit / self._step)
+        whole = np.rint(x)
+        rest = self._undecided(x, whole, np.empty(draws.size), self.tolerance)
+        whole[rest] = 0.0
+        magnitude, known = whole.astype(np.int64), words >> np.uint64(1)
+        for i in rest:
+            magnitude[i] = self._refine(int(draws[i]), int(known[i, 0]), int(known[i, 1]), entropy)
         return np.where(words[:, 0] & np.uint64(1), -magnitude, magnitude)
 
     def _refine(self, draw: int, angle: int, wait: int, entropy: Bits) -> int:
