@@ -11,13 +11,13 @@ it is within their error bound of a half. The bound includes the width of the in
 in ball arithmetic from the same words, with more bits of the same uniforms until the whole ball rounds to one number.
 So both ways give the same draws.
 
-Error bounds. Words U with U or 1 - U below 2^-21 are left to ball arithmetic. For the others the float of U is within a
-share of 2^-52 of the middle of its interval, and the interval adds 2^-65/U. With the error of the float logarithm, -log
-U is within 2^-43.8 if U <= 1/2, and within 2^-51 if U > 1/2. A radius r = root(-2 log U) is at least 1.1 in the first
-case and 2^-10 in the second, and its error is that of -log U divided by r: at most 2^-41 in both. Cosines and sines are
-within 2^-45 and radii below 5.4, so a normal number is within 2^-40.4. The logarithm of a product of k uniforms is
-within k 2^-43.8. A sum of k/32 such logarithms has roundings of a share of at most (k/32 + 6) 2^-53 in all.
-`_validated` compares logarithms, cosines and sines with ball arithmetic.
+Error bounds. Words U with U or 1 - U below 2^-21 are left to ball arithmetic. For the others the float of U is within
+a share of 2^-52 of the middle of its interval, and the interval adds 2^-65/U. With the error of the float logarithm,
+-log U is within 2^-43.8 if U <= 1/2, and within 2^-51 (1 - log U) if U > 1/2. A radius r = root(-2 log U) is at least
+1.1 in the first case and 2^-10 in the second, and its error is that of -log U divided by r: at most 2^-41 in both.
+Cosines and sines are within 2^-45 and radii below 5.4, so a normal number is within 2^-40.4. The logarithm of a
+product of k uniforms is within k 2^-43.8. A sum of k/32 such logarithms has roundings of a share of at most (k/32 +
+6) 2^-53 in all. `_validated` compares logarithms, cosines and sines with ball arithmetic.
 """
 
 from __future__ import annotations
