@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,18 @@ from hush.privacy import gaussian
 from hush.privacy.charge import Charge
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["CELLS", "Choice", "around", "cells_of", "counts_in", "deviations_of", "range_for", "scores", "share_of"]
+__all__ = [
+    "CELLS",
+    "Choice",
+    "around",
+    "cells_of",
+    "counts_in",
+    "deviations_of",
+    "gaussian_amount",
+    "range_for",
+    "scores",
+    "share_of",
+]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -85,7 +96,7 @@ def share_of(range_: float, times: int, epsilon: float, delta: float) -> float:
     """
     if delta == 0.0:
         return times * range_ / epsilon
-    return times * (0.5 * range_ * float(np.asarray(gaussian.sigma(epsilon, delta)))) ** 2
+    return times * (0.5 * range_ * gaussian_amount(epsilon, delta)) ** 2
 
 
 def range_for(share: float, times: int, epsilon: float, delta: float) -> float:
@@ -94,7 +105,13 @@ def range_for(share: float, times: int, epsilon: float, delta: float) -> float:
         return math.inf
     if delta == 0.0:
         return share * epsilon / times
-    return 2.0 * math.sqrt(share / times) / float(np.asarray(gaussian.sigma(epsilon, delta)))
+    return 2.0 * math.sqrt(share / times) / gaussian_amount(epsilon, delta)
+
+
+@lru_cache(maxsize=256)
+def gaussian_amount(epsilon: float, delta: float) -> float:
+    """sigma of Gaussian noise for the sensitivity 1. A plan needs it many times for the same budget."""
+    return float(np.asarray(gaussian.sigma(epsilon, delta)))
 
 
 def cells_of(low: float, high: float) -> Array:

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported
-from hush.learn.choices import Choice, share_of
+from hush.learn.choices import Choice, gaussian_amount, share_of
 from hush.learn.row_source import RowSource
 from hush.learn.scaling import Scaling, Span
 from hush.learn.screening import KeptColumns, Screen, columns_to_keep, screen_plan
 from hush.learn.windows import Windows, windows_plan
-from hush.privacy import gaussian
 from hush.privacy.charge import Charge
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def first_steps(request: Request, rows: int, epsilon: float, delta: float) -> Fi
     """The plan of the first steps, from public facts."""
     span, target, (in_features, in_target) = request.span, request.target_span, request.find_bounds
     private = not math.isinf(epsilon)
-    amount = float(np.asarray(gaussian.sigma(epsilon, max(delta, 1e-9)))) if private else 0.0
+    amount = gaussian_amount(epsilon, max(delta, 1e-9)) if private else 0.0
     relation = request.relation
     keep = columns_to_keep(request.keep, span.low.size, rows / relation.moves, amount, sparse=request.l1 > 0.0)
     windows, bounds = None, in_features or (in_target and target is not None)

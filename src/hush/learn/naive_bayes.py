@@ -1,11 +1,12 @@
 """Naive Bayes with normal columns, from one noisy release of the counts, sums and sums of squares of every class.
 
 A column is mapped from its public range to z in [-1, 1], and q = round(G z). A row of the class c adds the numbers G,
-q_k and floor(q_k^2/G) for each of K columns to the block of its class, and nothing to the other blocks. So a row has
-at most the length sqrt(G^2 + 2 K G^2). If one row is replaced by a row of the same class, each column moves by at most
-sqrt(4 G^2 + 1) (`hush.learn.scaling`). If it is replaced by a row of another class, two different blocks change, and
-the square of the move is the sum of two squares: at most 2 G^2 + 4 K G^2. Both are at most 4 K G^2 + 2 G^2 (K <= G^2).
-In l1 the move is at most 2 G + 4 K G. The bounds do not depend on the number of classes: a person is in one class.
+q_k and q_k^2 for each of K columns to the block of its class, and nothing to the other blocks. Then sums of squares are
+divided by G and rounded down. So one row more or less moves a block by at most sqrt(G^2 + 2 K G^2). If one row is
+replaced by a row of the same class, each column moves by at most sqrt(4 G^2 + 1) (`hush.learn.scaling`). If it is
+replaced by a row of another class, two different blocks change, and the square of the move is the sum of two squares:
+at most 2 G^2 + 4 K G^2. Both are at most 4 K G^2 + 2 G^2 (K <= G^2). In l1 the move is at most 2 G + 4 K G. The bounds
+do not depend on the number of classes: a person is in one class.
 """
 
 from __future__ import annotations

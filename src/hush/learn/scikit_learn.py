@@ -6,6 +6,7 @@ import contextlib
 import copy
 import numbers
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     from sklearn.utils import get_tags
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.validation import check_array, check_is_fitted, validate_data
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "Absent",
@@ -59,7 +60,13 @@ def one_thread() -> Any:
     """A context in which the BLAS library uses one thread: the matrix products of a fit are small, and threads that
     wait for each other took up to fifty times the time of the work on a busy machine.
     """
-    return threadpool_limits(limits=1, user_api="blas")
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> Any:
+    """The libraries of numpy and scipy that have threads. To find them takes as long as a small fit."""
+    return ThreadpoolController()
 
 
 class Absent(Unsupported, AttributeError):
