@@ -239,6 +239,23 @@ def test_a_neighbour_moves_what_gets_noise_by_at_most_what_was_charged(solver, s
     assert 0.3 < furthest <= 1.0  # the bounds hold, and they are no idle bounds
 
 
+@pytest.mark.filterwarnings("ignore:the declared bounds")
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_contribution_does_not_depend_on_the_place_of_its_row(solver):
+    """Otherwise a row that is added or removed would change the contributions of the rows after it."""
+    numbers = np.random.default_rng(12)
+    data = np.vstack([*family(solver, "add-remove"), numbers.uniform(-1.0, 1.0, (70, 3))])
+    if SOLVERS[solver][0] is LogisticRegression:
+        data[:, -1] = data[:, -1] > 0.0
+    fits = [
+        watch(partial(SOURCES["array"][0], estimator(solver, neighbours="add-remove"), np.roll(data, by, axis=0), 1))
+        for by in (0, 1, 18)
+    ]
+    for _, seen in fits[1:]:
+        for (_, _, one), (_, _, other) in zip(fits[0][1], seen, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 def moved_share(bound, moved) -> float:
     """The largest of all norms of a move, as a share of what was charged; the norms of integers are exact."""
     sizes = np.abs(moved)

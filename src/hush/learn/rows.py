@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import daxpy
 
 from hush.learn.objective import Objective
 
@@ -89,9 +88,14 @@ class Rows:
         return float(total * self.unit[index] / self.count)
 
     def move(self, index: int, change: float) -> None:
-        """Update the state of every row after one weight has changed."""
-        if change != 0.0 and self._state.size:  # state += a column, in place and row by row
-            daxpy(self._columns[index], self._state, a=change * self.unit[index])
+        """Update the state of every row after one weight has changed.
+
+        The product and the sum are rounded one after the other. A fused product and sum may be used for some places of
+        an array and not for others; the state of a row would then depend on how many rows are before it.
+        """
+        if change != 0.0:
+            np.multiply(self._columns[index], change * self.unit[index], out=self._scratch)
+            self._state += self._scratch
 
     def move_all(self, changes: Array) -> None:
         """Update the state of every row after all weights have changed.
