@@ -227,7 +227,8 @@ def test_a_fitted_estimator_holds_no_row(kind, solver):
         for form in (">f8", "<f8", "<f4", ">f4"):
             assert np.array(value, dtype=form).tobytes() not in held
     parameters = model.get_params()
-    assert set(vars(model)) - set(parameters) - {"classes_"} == {
+    assert model._intervals is None  # none were planned
+    assert set(vars(model)) - set(parameters) - {"classes_", "_intervals"} == {
         *("coef_", "intercept_", "n_iter_", "limits_", "guarantee_", "noise_", "receipt_", "trace_", "n_features_in_"),
         *("centre_", "spread_", "kept_features_"),
     }
