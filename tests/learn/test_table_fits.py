@@ -186,8 +186,8 @@ def test_one_ledger_for_answers_and_fits():
     model = Ridge(**RIDGE, ledger=ledger).fit(table, "cost", rows_per_unit=3)
     assert [entry.epsilon for entry in ledger.entries] == [0.5, 0.03, pytest.approx(0.97)]
     assert ledger.source == "population people" and model.guarantee_.neighbours == "add-remove"
-    assert model.guarantee_.epsilon <= 1.0 and "ledger entries 2" in str(model.guarantee_)
-    assert "at most 3 row(s) of each" in str(report.statement(model, ledger=ledger))
+    assert model.guarantee_.epsilon <= 1.0 and "ledger entry 2" in str(model.guarantee_)
+    assert "at most 3 rows of each" in str(report.statement(model, ledger=ledger))
     with pytest.raises(InvalidParameter, match="protects 'population people'"):
         Ridge(**RIDGE, ledger=ledger).fit(opened(population="others"), "cost")
     with pytest.raises(HushError, match="neighbours"):

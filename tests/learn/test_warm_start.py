@@ -22,7 +22,7 @@ def test_a_warm_start_promises_for_all_fits_it_comes_from():
     assert model.receipt_["started_from"] == [1] and whole.delta == pytest.approx(1.1e-6) and 2.0 < whole.epsilon < 3.0
     together = compose([charge for entry in paid.entries for charge in entry.charges])
     assert float(together.delta(whole.epsilon)) <= whole.delta < float(together.delta(whole.epsilon * 0.999))
-    assert "this fit and the fits it started from (ledger entries 1) together" in str(whole)
+    assert "this fit and the fits it started from (ledger entry 1) together" in str(whole)
     assert model.receipt_.guarantee == whole
     assert model.receipt_["this_fit"] == {"epsilon": 2.0, "delta": 1e-7}
     model.fit(X, y)

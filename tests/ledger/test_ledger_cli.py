@@ -45,7 +45,8 @@ def test_new_show_verify(capsys: pytest.CaptureFixture[str], path: str) -> None:
     shown = run(capsys, "show", path)
     assert (
         f"spent  epsilon {rounded_up(ledger.spent.epsilon)} at delta 1e-06 (rounded up)" in shown
-        and f"left   epsilon {ledger.left.epsilon:.6g}" in shown
+        and f"left   epsilon {ledger.left.epsilon:.6g} (for one more release with delta 0; several" in shown
+        and "the bar counts in the unit in which the ledger adds up, not in epsilon" in shown
     )
     assert "first" in shown and "Gaussian(sigma=10.0), Laplace(scale=50.0) x 3, extra delta 1e-09" in shown
     assert f"{100.0 * ledger.share:.1f} % spent" in shown and "[####" in shown and "....]" in shown

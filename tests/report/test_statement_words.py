@@ -257,3 +257,16 @@ def test_what_is_not_folded_is_plain(hospital: Statement) -> None:
     ]
     assert "goes from 50 % to at most" in main and len(main.split()) <= 32
     assert len(others) > 35 and complaints("\n".join(others)) == []
+
+
+def test_the_summary_is_for_readers_who_do_not_know_sql() -> None:
+    """A statement in SQL stands in the table, with its words; the summary counts it. The budget takes two sentences."""
+    ledger = hush.Ledger(None, epsilon=3.0, delta=1e-5)
+    ledger.spend((hush.Laplace(9.0), 1.0), label="SELECT COUNT(*) FROM t", about="n: number of rows")
+    ledger.spend((hush.Laplace(9.0), 1.0), label="stays by ward", about="n: number of rows")
+    summary, rest = statement(ledger).markdown.split("## What was published")
+    assert "SELECT" not in summary and "1 question in SQL, in words below; stays by ward." in summary
+    assert "SELECT COUNT" in rest and "n: number of rows" in rest
+    assert "The guarantee already counts the whole budget, also the part that is not spent yet." in summary
+    assert "if these releases had been fixed in advance" not in summary.lower()
+    assert "If these releases had been fixed in advance, they alone would cost epsilon" in rest

@@ -114,7 +114,7 @@ def test_plan_and_receipt_show_what_was_read(ask):
     flags += ["--groups-per-unit", 2]
     plan, answer = ask(*flags, "--plan", "--rows", 50), ask(*flags)
     for text in (plan, answer):
-        assert "only where class == '7A', and mark > 50" in text
+        assert "only where class is '7A', and mark is above 50" in text
     assert "subject = 'maths', 'art, music' (2 listed)" in plan and "group of 50 rows" in plan
     receipt = json.loads(ask(*flags, "--json"))["receipt"]
     assert receipt["filters"] == ["class == '7A'", "mark > 50"]

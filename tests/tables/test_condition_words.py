@@ -37,6 +37,21 @@ def test_conditions_in_words(condition: ibis.Expr, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("age >= 65", "age is at least 65"),
+        ("class == '7A'", "class is '7A'"),
+        ("age < 18 AND ward <> 'burns'", "age is below 18 and ward is not 'burns'"),
+        ("name = 'x AND y'", "name = 'x AND y'"),
+        ("age BETWEEN 3 AND 5", "age BETWEEN 3 AND 5"),
+        ("age > 3 OR age = 1", "age > 3 OR age = 1"),
+    ],
+)
+def test_comparisons_of_sql_in_words(text: str, words: str) -> None:
+    assert condition_in_words(text) == words
+
+
+@pytest.mark.parametrize(
     "text", ["StringSQLLike(ward, 'a%')", "age is one of the 3 values of the policy", "f(", "", "And("]
 )
 def test_other_texts_stay(text: str) -> None:

@@ -142,6 +142,8 @@ class Plan:
         named = (self.family, rival.family if rival else "")
         for other in sorted((c for c in present if c.family in known and c.family not in named), key=lambda c: c.loss):
             text += f", {other.family} at {other.loss / self.value:.4g} times"
+            if other.loss < down(self.value, TIED):  # the noise was not chosen for its variance alone
+                text += " (but worse for what the noise is chosen for)"
         return f"{text}; {self.remark}." if self.remark else f"{text}."
 
     def _joint_words(self, present: list[RankedNoise]) -> str:

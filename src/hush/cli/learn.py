@@ -233,7 +233,12 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
     if about["solver"] == "mean":
         lines.append("The budget is too small to learn more from so few rows: the model is the mean of the target.")
     if options.rows_per_unit is not None:
-        lines.append(f"The guarantee is for one person: at most {options.rows_per_unit} rows of each person are used.")
+        used = (
+            "1 row of each person is"
+            if options.rows_per_unit == 1
+            else f"{options.rows_per_unit} rows of each person are"
+        )
+        lines.append(f"The guarantee is for one person: at most {used} used.")
     else:
         row = "one row more or less" if model.guarantee_.neighbours == "add-remove" else "one row"
         if options.unit is None:

@@ -157,7 +157,9 @@ def _state(file: str, ledger: Ledger) -> list[str]:
     cap, spent, left = ledger.cap, ledger.spent, ledger.left
     lines = [f"{file}: {cap}" + (f", protects {printable(ledger.source)}" if ledger.source else "")]
     lines.append(f"spent  epsilon {rounded_up(spent.epsilon)} at delta {cap.delta:g} (rounded up)")
-    lines.append(f"left   epsilon {left.epsilon:.6g}" + (f", extra delta {left.delta:.3g}" if cap.delta else ""))
+    more = "for one more release with delta 0; several small ones may add up to more"
+    spare = f"; extra delta {left.delta:.3g}" if cap.delta else ""
+    lines.append(f"left   epsilon {left.epsilon:.6g} ({more}){spare}")
     if cap.kind != "epsilon":
         lines.append(f"rule   {cap.kind} adds up to at most {cap.rho or cap.mu:g}; epsilon is what that implies")
     elif cap.order is not None and cap.first is None:
@@ -169,8 +171,9 @@ def _state(file: str, ledger: Ledger) -> list[str]:
         count, number = len(cap.releases), len(cap.releases) - len(ledger.entries)
         lines.append(f"rule   {count} listed release{'s' * (count > 1)}, each once, in any order; left: {number}")
     if ledger.mode == "adaptive" and ledger.entries and cap.delta:
-        words = "what is spent is for these releases fixed in advance; the guarantee is the whole budget"
-        lines.append(f"note   {words}, because they may depend on answers")
+        words = "the guarantee is the whole budget, because a question may depend on earlier answers"
+        alone = "what is spent would be the cost of these releases if they had been fixed in advance"
+        lines.append(f"note   {words}; {alone}; the bar counts in the unit in which the ledger adds up, not in epsilon")
     lines += _blocks(ledger)
     for name, account in ledger.accounts.items():
         used = f"epsilon {rounded_up(account.spent.epsilon)} of {account.cap.epsilon:g} at delta {account.cap.delta:g}"

@@ -43,10 +43,12 @@ def declared() -> Iterator[Requirement]:
     found = [one for line in importlib.metadata.requires("hush") or () if (one := Declared(line)).name != "hush"]
     extras = importlib.metadata.metadata("hush").get_all("Provides-Extra") or ()
     for extra in ("", *(name for name in extras if name not in _NOT_FOR_USERS)):
+        chosen: dict[Requirement, None] = {}  # an extra may name a package twice, the second time with a part of it
         for one in found:
             needed = one.marker is None or one.marker.evaluate({"extra": extra})
             if needed and (not extra or (one.marker is not None and not one.marker.evaluate({"extra": ""}))):
-                yield Requirement(extra, one.name, _ordered(str(one.specifier)))
+                chosen[Requirement(extra, one.name, _ordered(str(one.specifier)))] = None
+        yield from chosen
 
 
 def _ordered(wanted: str) -> str:

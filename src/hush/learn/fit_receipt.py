@@ -72,7 +72,8 @@ def of_chain(
         with contextlib.suppress(HushError):  # if the composition fails, keep the sum
             epsilon = min(epsilon, _composed(entries, delta))
     before = ", ".join(str(entry.number) for entry in entries[:-1])
-    covers = f"this fit and {earlier} (ledger entries {before}) together"
+    one_or_more = "entry" if len(entries) == 2 else "entries"
+    covers = f"this fit and {earlier} (ledger {one_or_more} {before}) together"
     return replace(last, epsilon=epsilon, delta=delta, covers=covers)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, reject
@@ -25,6 +26,7 @@ __all__ = [
     "as_entry",
     "chained",
     "entry_from_text",
+    "entry_in_words",
     "entry_text",
     "hush_version",
     "moment",
@@ -220,6 +222,11 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
     named = {name: text_of(name, values.get(name, "")) for name in ("account", "block", "about", "hush")}
     made = replace(made, account=named["account"], block=named["block"])
     return replace(made, about=named["about"], made_by=named["hush"])
+
+
+def entry_in_words(paid: Mapping[str, Any] | None) -> str:
+    """The entry that paid for a release. The file is named without its folders, because these words are published."""
+    return "none was charged" if paid is None else f"entry {paid['number']} of {Path(paid['ledger']).name}"
 
 
 @cache

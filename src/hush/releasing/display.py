@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hush.ledger.entry import entry_in_words
 from hush.noise.catalogue import from_plain_values, in_words
 from hush.releasing.text import html_table
 from hush.releasing.values import in_digits, lattice_words
@@ -52,7 +53,7 @@ def _facts(release: Release) -> list[tuple[str, str]]:
         ("guarantee", f"(epsilon, delta) = {pair}{times}, {relation}, {bound}"),
         ("noise", f"{in_words(noise)} on the lattice of step {lattice_words(made)}"),
         ("afterwards", ", ".join(receipt["post_processing"]) or "nothing"),
-        ("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"),
+        ("ledger", entry_in_words(entry)),
         ("made", f"{receipt['time']} by hush {receipt['hush']}"),
     ]
 

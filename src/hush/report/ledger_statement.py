@@ -24,8 +24,9 @@ from hush.report.ledger_budget import (
     other_kind,
     pair_in_words,
     promised_account,
+    releases_in_words,
     remaining,
-    spent_in_words,
+    share_in_words,
 )
 from hush.report.mechanisms import MOST, mechanisms
 from hush.report.page import Block, Code, Points, Section, Statement, Table, Terms, Text
@@ -33,7 +34,6 @@ from hush.report.wording import Promise
 
 __all__ = ["data_name", "of_ledger", "plain_entry"]
 
-_LABELS = 5  # labels that the summary shows
 #: Why the statement uses this delta; a pure ledger has no other.
 _POINT = {
     "nonadaptive": "it is the delta of the ledger",
@@ -170,23 +170,12 @@ def _summary(
         empty = f"Nothing was published from this ledger. It allows {pair_in_words(account.cap)} in all."
         return (Text(empty, strong=True), Terms(tuple(rows)))
     rows += [
-        ("Published", _releases(entries)),
+        ("Published", releases_in_words(entries)),
         *([("By", _by(entries))] if any(entry.account for entry in entries) else []),
         ("Guarantee", f"all releases together keep {promise.numbers}."),
-        ("Budget", spent_in_words(account)),
+        ("Budget", share_in_words(account)),
     ]
     return (Text(promise.main("all of these answers"), strong=True), Text(caution.WORST), Terms(tuple(rows)))
-
-
-def _releases(entries: tuple[Entry, ...]) -> str:
-    """How many releases, when, and their labels."""
-    count = "1 release" if len(entries) == 1 else f"{len(entries)} releases"
-    days = list(dict.fromkeys((entries[0].time[:10], entries[-1].time[:10])))
-    when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[1]}"
-    labels = list(dict.fromkeys(entry.label for entry in entries if entry.label))
-    more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
-    named = "; ".join(labels[:_LABELS])
-    return f"{count} {when}" + (f": {named}{more}." if labels else ".")
 
 
 def _by(entries: tuple[Entry, ...]) -> str:

@@ -16,6 +16,7 @@ from hush.releasing.receipt import Receipt
 from hush.releasing.values import in_digits, lattice_words
 from hush.report import caution
 from hush.report.ledger_statement import data_name
+from hush.tables.condition_words import only_where
 from hush.tables.left_out import left_out_lines
 
 __all__ = ["Case", "case_of", "charged"]
@@ -117,7 +118,7 @@ def _answer(receipt: Receipt) -> Case:
     given, data = receipt["guarantee"], data_name(receipt["source"])
     at_once = ", all numbers of a row at once" if receipt.get("together") else ""
     level = f"contain the answer without noise with probability {receipt['level']:g}{at_once}"
-    filters = [("rows", "only where " + ", and ".join(receipt["filters"]))] if receipt.get("filters") else []
+    filters = [("rows", only_where(receipt["filters"]))] if receipt.get("filters") else []
     rows = [
         ("data", data),
         ("query", "; ".join(receipt["bounds"])),
@@ -222,7 +223,7 @@ def _not_covered(receipt: Receipt) -> str:
 def _workload(receipt: Receipt) -> Case:
     data = data_name(receipt["source"]) if "source" in receipt else "a histogram; not named in the receipt"
     rows, unit = receipt["rows_per_person"], receipt.get("unit")
-    filters = [("rows", "only where " + ", and ".join(receipt["filters"]))] if receipt.get("filters") else []
+    filters = [("rows", only_where(receipt["filters"]))] if receipt.get("filters") else []
     published = [
         ("data", data),
         ("counts", receipt["workload"]),
@@ -278,7 +279,8 @@ def _fit(receipt: Receipt) -> Case:
     rows += [(name, str(receipt[name])) for name in names if name in receipt]
     rows += [("ledger", charged(receipt)), ("made", _made(receipt))]
     people = receipt.guarantee.neighbours == "add-remove"
-    who = f" (at most {receipt['rows_per_unit']} row(s) of each)" if people else " (one row)"
+    most = receipt["rows_per_unit"] if people else 1
+    who = f" (at most {most} row{'s' * (most > 1)} of each)" if people else " (one row)"
     notes = [
         caution.compared(receipt.guarantee.neighbours),
         *(f"Public: {text}." for text in receipt.get("public", [])),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-__all__ = ["condition_in_words"]
+__all__ = ["condition_in_words", "only_where"]
 
 #: Operations as Ibis names them, and how a sentence says them.
 _WORDS = {
@@ -31,22 +32,48 @@ _WORDS = {
     "Lowercase": "{} in small letters",
     "Uppercase": "{} in capitals",
 }
+#: Comparisons as SQL and the option --where write them.
+_COMPARED = re.compile(r"(\w+) (>=|<=|<>|!=|==?|>|<) (-?[\w.]+|'(?:[^']|'')*')")
+_SIGNS = {
+    ">=": "is at least",
+    "<=": "is at most",
+    ">": "is above",
+    "<": "is below",
+    "=": "is",
+    "==": "is",
+    "<>": "is not",
+    "!=": "is not",
+}
 _TOKEN = re.compile(r"\s*(?:('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|([\w.:+-]+)|(.))", re.DOTALL)
 
 
 def condition_in_words(text: str) -> str:
-    """A condition as Ibis writes it, in words; a text in another form is returned as it is.
+    """A condition as Ibis writes it, or comparisons as SQL writes them, in words; another text is returned as it is.
 
+    >>> condition_in_words("age >= 65 AND ward = 'burns'")
+    "age is at least 65 and ward is 'burns'"
     >>> condition_in_words("And(GreaterEqual(age, 65), Equals(ward, 'burns'))")
     "age is at least 65 and ward is 'burns'"
     >>> condition_in_words("StringSQLLike(ward, 'b%')")
     "StringSQLLike(ward, 'b%')"
     """
+    compared = [_COMPARED.fullmatch(part) for part in text.split(" AND ")]
+    if all(compared):
+        return " and ".join(f"{one[1]} {_SIGNS[one[2]]} {one[3]}" for one in compared if one)
     try:
         words, rest = _phrase(_TOKEN.findall(text))
     except (LookupError, IndexError):
         return text
     return text if rest else words
+
+
+def only_where(filters: Iterable[str]) -> str:
+    """The conditions of all filters, as the end of a sentence about rows.
+
+    >>> only_where(["age >= 65", "GreaterEqual(stay_days, 2)"])
+    'only where age is at least 65, and stay_days is at least 2'
+    """
+    return "only where " + ", and ".join(map(condition_in_words, filters))
 
 
 _Tokens = list[tuple[str, str, str]]

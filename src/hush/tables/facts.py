@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hush.ledger.entry import printable
+from hush.ledger.entry import entry_in_words, printable
 from hush.tables.chart import fact_lines
+from hush.tables.condition_words import only_where
 from hush.tables.left_out import left_out_lines
 
 __all__ = ["facts_of", "summary_of"]
@@ -35,7 +36,7 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     if receipt.get("not_protected"):
         facts.append(("not covered", receipt["not_protected"]))
     if receipt.get("filters"):
-        facts.append(("rows", "only where " + ", and ".join(printable(text) for text in receipt["filters"])))
+        facts.append(("rows", printable(only_where(receipt["filters"]))))
     most = "any number of groups" if groups is None else f"at most {groups} group{'s' * (groups > 1)}"
     facts.append(("bounds", f"{most} for each {unit}; {'; '.join(receipt['bounds'])}"))
     if receipt.get("limits_found"):
@@ -56,7 +57,7 @@ def facts_of(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts += [("computed", f"from the released numbers: {text}") for text in receipt.get("post_processing", [])]
     scaled = "" if groups is None else f"; {_scaled(receipt)}"
     facts.append(("noise", f"{receipt['why'].rstrip('.')}{scaled}."))
-    facts.append(("ledger", "none was charged" if entry is None else f"entry {entry['number']} of {entry['ledger']}"))
+    facts.append(("ledger", entry_in_words(entry)))
     return facts
 
 

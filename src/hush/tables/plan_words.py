@@ -60,7 +60,8 @@ def _asked(query: QueryDescription, measure: Prepared) -> str:
     elif getattr(declared, "low", None) is not None:
         text += f", values from {getattr(declared, 'low', '')} to {getattr(declared, 'high', '')}"
     if measure.rows is not None and not query.table.one_row:
-        text += f", at most {measure.rows} row{'s' * (measure.rows > 1)} of a person in a group"
+        where = " in a group" if query.grouping.names else ""
+        text += f", at most {measure.rows} row{'s' * (measure.rows > 1)} of a person{where}"
     return text
 
 
@@ -69,7 +70,7 @@ def _groups_in_words(query: QueryDescription) -> str:
     if not grouping.names:
         return ""
     if grouping.keys is None:
-        which = " (found in the data)"
+        which = " (only groups with enough people are shown)"
     elif len(grouping.names) == 1 and len(grouping.keys) <= _KEYS:
         which = f" ({', '.join(str(key[0]) for key in grouping.keys)})"
     else:

@@ -19,6 +19,7 @@ from hush.tables.answer import Answer
 from hush.tables.asking import Answerable, Asking
 from hush.tables.chart import text_table, wrapped
 from hush.tables.column_noise import Shares, Spending
+from hush.tables.condition_words import only_where
 from hush.tables.contribution import Reach
 from hush.tables.description import QueryDescription
 from hush.tables.execution import Request
@@ -238,7 +239,7 @@ class QueryPlan(Answerable):
         if query.table.belongs:
             lines += wrapped(f"whose rows: {query.table.belongs}", hang=12)
         if query.table.filters:
-            lines += wrapped("rows: only where " + ", and ".join(query.table.filters), hang=6)
+            lines += wrapped(f"rows: {only_where(query.table.filters)}", hang=6)
         if query.grouping.names and query.grouping.keys is not None:
             lines += wrapped(f"groups: {keys_in_words(query.grouping.names, query.grouping.keys)}", hang=8)
         return lines
