@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
@@ -531,3 +532,12 @@ def test_integer_values_without_effect_are_explained(sensitivity: Any, step: flo
     assert plan.why.endswith(f"{reason}.") and "values='integer' had no effect" in plan.why
     assert plan.noise == hush.calibrate(1.0, 1e-6, sensitivity, family="laplace", step=step).noise
     assert "no effect" not in hush.calibrate(1.0, 1e-6, 2.0, family="laplace", values="integer").why
+
+
+def test_a_noise_that_was_not_chosen_for_its_variance_says_so() -> None:
+    """Noise for groups that are found privately may have a larger variance than a known family; the words say why."""
+    plan = hush.calibrate(1.0, 1e-6)
+    gaussian = next(choice for choice in plan.ranking if choice.family == "gaussian")
+    words = "laplace at 0.1121 times (but worse for what the noise is chosen for)"
+    assert words in dataclasses.replace(plan, noise=gaussian.noise, family="gaussian").why
+    assert "(but" not in plan.why and "(but" not in hush.calibrate(1.0, 1e-6, family="gaussian").why
