@@ -34,8 +34,8 @@ def _best(line: dict[str, Any]) -> tuple[str, float, float]:
     return best, _means(line)[OURS] / means[best], spread
 
 
-def _short(value: float) -> str:
-    return f"{value:.3g}" if value < 1000.0 else "> 1000"
+def _short(value: float, digits: int = 3) -> str:
+    return f"{value:.{digits}g}" if value < 1000.0 else "> 1000"
 
 
 def cells(lines: list[dict[str, Any]]) -> str:
@@ -52,7 +52,11 @@ def cells(lines: list[dict[str, Any]]) -> str:
 def columns(lines: list[dict[str, Any]], names: Sequence[str]) -> str:
     """Mean errors of some methods in every cell."""
     rows = [
-        [line["set"], f"{line['epsilon']:g}", *(_short(_means(line)[n]) if n in line["errors"] else "" for n in names)]
+        [
+            line["set"],
+            f"{line['epsilon']:g}",
+            *(_short(_means(line)[n], 4) if n in line["errors"] else "" for n in names),
+        ]
         for line in lines
     ]
     return table(["set", "epsilon", *names], rows)
