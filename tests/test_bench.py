@@ -186,7 +186,7 @@ def test_every_benchmark_is_run_and_says_what_and_why():
     for _, key, title, measures, fair, rows, minutes in found:
         assert title and rows and len(measures) > 40 and len(fair) > 40, key
         assert 0.0 < minutes <= 10.0
-    assert sum(entry[6] for entry in found) <= 25.0, "the guesses for a whole run: under 25 minutes on idle cores"
+    assert sum(entry[6] for entry in found) <= 30.0, "the guesses for a whole run: half an hour, as the Makefile says"
     assert {row[0] for row in speed} <= {entry[1] for entry in found}
     assert failed == ["amounts"] and "FAILED" in done.stdout and made == ["Line"], (
         "the first failed, the second still ran"
