@@ -38,11 +38,13 @@ test: $(VENV)/ready ## every test but the slow exhaustive ones
 test-all: $(VENV)/ready ## every test
 	$(BIN)/python -m pytest -n auto
 
-# PyTorch is large: these tests have an environment of their own, and skip in `make test`
+# PyTorch is large: these tests have an environment of their own, and skip in `make test`. `make test-torch
+# TORCH=torch==2.13.0` installs one version, for example the one for which a package index has a build without CUDA.
+TORCH ?= torch
 .venv-torch/ready: pyproject.toml
 	@echo "Making .venv-torch with PyTorch and Opacus (several minutes, some gigabytes) ..."
 	@$(PYTHON) -m venv .venv-torch
-	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check -e ".[torch,accounting]" pytest hypothesis mpmath
+	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check -e ".[torch,accounting]" "$(TORCH)" pytest hypothesis mpmath
 	@touch $@
 
 test-torch: .venv-torch/ready ## the tests that need PyTorch, Opacus and dp_accounting, in an environment of their own

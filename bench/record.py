@@ -67,14 +67,19 @@ class Benchmark:
 # -- timing --------------------------------------------------------------------------------------------------
 
 
-def seconds(action: Action) -> float:
-    """How long one call takes."""
-    start = time.perf_counter()
+Clock = Callable[[], float]
+
+
+def seconds(action: Action, *, clock: Clock = time.perf_counter) -> float:
+    """How long one call takes, by a clock: `time.process_time` counts the work of this process only."""
+    start = clock()
     action()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def alternate(actions: Mapping[str, Action], rounds: int, *, warm: bool = True) -> dict[str, list[float]]:
+def alternate(
+    actions: Mapping[str, Action], rounds: int, *, warm: bool = True, clock: Clock = time.perf_counter
+) -> dict[str, list[float]]:
     """Seconds of every action in every round; the actions take turns, so that a drift of the machine meets all of
     them alike.
     """
@@ -84,7 +89,7 @@ def alternate(actions: Mapping[str, Action], rounds: int, *, warm: bool = True) 
     times: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(rounds):
         for name, action in actions.items():
-            times[name].append(seconds(action))
+            times[name].append(seconds(action, clock=clock))
     return times
 
 
@@ -112,12 +117,18 @@ class Race:
 
 
 def race(
-    ours: Action, theirs: Action, rounds: int, *, warm: bool = True, summary: Callable[[list[float]], float] = min
+    ours: Action,
+    theirs: Action,
+    rounds: int,
+    *,
+    warm: bool = True,
+    summary: Callable[[list[float]], float] = min,
+    clock: Clock = time.perf_counter,
 ) -> Race:
     """Both actions, alternated; the least time of each (the run that other work disturbed least), or another
     summary.
     """
-    times = alternate({"ours": ours, "theirs": theirs}, rounds, warm=warm)
+    times = alternate({"ours": ours, "theirs": theirs}, rounds, warm=warm, clock=clock)
     return Race(summary(times["ours"]), summary(times["theirs"]))
 
 

@@ -33,6 +33,7 @@ os.environ["HUSH_CACHE"] = ""  # no calibration of an earlier run: searches are 
 FILES = (
     "utility",
     "foundation",
+    "accounting",
     "sampling",
     "tables",
     "peers",

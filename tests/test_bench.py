@@ -43,7 +43,6 @@ FRAME = {
     "learn_libraries",
     "learn_tables",
     "coverage",
-    "accounting",
     "keys",
     "ledgers",
     "stream",

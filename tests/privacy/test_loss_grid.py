@@ -33,6 +33,6 @@ def test_the_grid_does_not_depend_on_grids_before_it(noise, step, monkeypatch):
 def test_few_grids_are_remembered(monkeypatch):
     monkeypatch.setattr(loss_grid, "_ENDS", {})
     for place in range(1000):
-        loss_grid._remember((int, int, place), 10)
-        loss_grid._remember((int, float, place), 1 << 20)  # long grids are not
+        loss_grid._remember((int, int, place, 1e-55), 10)
+        loss_grid._remember((int, float, place, 1e-55), 1 << 20)  # long grids are not
     assert 0 < len(loss_grid._ENDS) <= 100 and set(loss_grid._ENDS.values()) == {10}

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from effort import thinned
 
-from hush import Bracket, Gaussian, Laplace, Stable, Staircase, TruncatedLaplace, compose
-from hush.privacy.discretise import _convex_minorant, _curve_of, _lies_below, _masses_below, _side
+from hush import Gaussian, Laplace, Stable, Staircase, TruncatedLaplace, compose
 
 MIXED = {
     "stable and laplace": [(Stable(1.5, 1.0), 1.0, 5), (Laplace(3.0), 1.0, 2)],
@@ -82,26 +81,3 @@ def test_where_an_infinite_loss_is_likelier_than_delta_both_ends_are_infinite():
 
 
 # -- how -----------------------------------------------------------------------------------------------------
-
-
-def test_values_that_are_not_convex_give_masses_whose_curve_is_below():
-    step = 0.01
-    e = np.arange(60.0) * step
-    smooth = np.maximum(0.5 - e, 0.0) ** 1.5
-    ended = np.where(e < 0.4, smooth, 0.0)  # falls to 0 at once, as lower ends may
-    assert (_curve_of(_side(ended, step), 0.0, step) > ended * 1.01).any()  # what raising negative masses to zero does
-    below = _curve_of(_masses_below(ended, step), 0.0, step)
-    assert (below <= ended * (1.0 + 1e-12) + 1e-300).all() and below[0] > 0.97 * ended[0]
-    np.testing.assert_allclose(_convex_minorant(smooth, step), smooth, rtol=1e-12, atol=1e-15)
-
-
-def test_a_curve_that_may_be_steeper_within_its_brackets_is_not_passed():
-    """The line that continues a chord starts at the upper end: a true value there makes the curve fall faster behind
-    it.
-    """
-    step = 0.02
-    truth = np.maximum(1.9 - np.exp(np.arange(40.0) * step), 0.0) ** 2
-    exact, wide = Bracket(truth, truth), Bracket(truth, truth + 0.001)
-    candidate = np.maximum(truth - 0.002, 0.0)
-    assert _lies_below(candidate, exact, step) and not _lies_below(candidate, wide, step)
-    assert not _lies_below(np.maximum(truth - 0.0001, 0.0), exact, step)

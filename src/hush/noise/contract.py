@@ -268,8 +268,12 @@ class Law(Distribution, Noise):
         """Return the region where f(x) > e^epsilon f(x - shift), for epsilon >= 0 and shift > 0."""
         raise Unsupported(f"{type(self).__name__} has no exceeding region here.")
 
+    def hockey_stick(self, epsilon: Array, shift: float) -> Array:
+        """Return delta at epsilon >= 0, the surplus on the region `exceeds`; a law with a closed form overrides it."""
+        return self.surplus(self.exceeds(epsilon, shift), epsilon, shift)
+
     def error_at(self, epsilon: Array, shift: float) -> Array | float:
-        """Return the relative error of `surplus` at this epsilon and shift; 1 means that it is an upper bound only."""
+        """Return the relative error of delta at this epsilon and shift; 1 means that it is an upper bound only."""
         return self.relative_error
 
     def surplus(self, region: Region, epsilon: Array, shift: float) -> Array:

@@ -23,7 +23,7 @@ from hush.noise.log_concave import LogConcave
 from hush.noise.request import Request
 from hush.numerics.ball import Tail
 from hush.numerics.rounding import FEW_ROUNDINGS, up
-from hush.numerics.twofold import Twofold
+from hush.numerics.twofold import Twofold, quotient
 
 __all__ = ["FAMILY", "Laplace", "laplace_noise"]
 
@@ -69,6 +69,18 @@ class Laplace(LogConcave):
         """The y with loss epsilon: (epsilon - d)/2 for epsilon < d; infinite for larger epsilon."""
         y = (epsilon - d).halved()
         return y.where(y.hi < 0.0, np.inf)
+
+    def hockey_stick(self, epsilon: Array, shift: float) -> Array:
+        """Return 1 - e^((epsilon - d)/2) with d = shift/scale in twofold precision, and 0 from d on.
+
+        Where epsilon and d are close, the difference with the first float of d is exact.
+        """
+        d, rest = quotient(shift, self.scale)
+        return -np.expm1(0.5 * np.minimum((epsilon - d) - rest, 0.0))
+
+    def atoms(self, shift: float) -> tuple[float, ...]:
+        """Return the pure epsilon, which is the loss of half of all draws."""
+        return (self.max_loss(shift),)
 
     # -- moments and shape -----------------------------------------------------------------------------------
 

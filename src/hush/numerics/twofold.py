@@ -7,12 +7,13 @@ sums to about 30 digits with a few ordinary float operations, on whole arrays.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Twofold"]
+__all__ = ["Twofold", "quotient"]
 
 Array = NDArray[np.float64]
 _SPLITTER = 134217729.0  # 2**27 + 1 (Veltkamp)
@@ -41,6 +42,20 @@ def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
     a_high, a_low = _halves(a)
     b_high, b_low = _halves(b)
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def quotient(a: float, b: float) -> tuple[float, float]:
+    """Return a/b, for a >= 0 and b > 0, as the sum of two floats; quotients above 2^400 become 2^400.
+
+    >>> quotient(1.0, 3.0)
+    (0.3333333333333333, 1.850371707708594e-17)
+    """
+    (over, up), (under, down) = math.frexp(a), math.frexp(b)  # powers of two are exact
+    if up - down > 400:
+        return 2.0**400, 0.0
+    first = over / under
+    product, error = _two_product(first, under)
+    return math.ldexp(first, up - down), math.ldexp(((over - product) - error) / under, up - down)
 
 
 class Twofold:

@@ -21,6 +21,7 @@ from hush.numerics.rounding import FEW_ROUNDINGS, SAME_FACT, down, next_down, ro
 from hush.privacy.charge import Charge
 from hush.privacy.curve import Curve, Mirrored, OneNumber
 from hush.privacy.divergence import laplace_divergence, law_divergence
+from hush.privacy.loss_pair import kinks_of
 
 __all__ = ["AtMost", "Pairs", "box_covers", "box_of", "box_pairs", "box_pure", "box_renyi", "is_laplace"]
 
@@ -54,6 +55,10 @@ class AtMost(Mirrored):
     @property
     def atoms(self) -> tuple[float, ...]:
         return self.whole.atoms
+
+    @property
+    def kinks(self) -> Array:
+        return kinks_of(self.whole)
 
 
 def box_of(charge: Charge) -> list[tuple[float, int]] | None:

@@ -28,6 +28,7 @@ from hush.privacy.composed_curve import Composed
 from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.failing import Failing, responses
 from hush.privacy.keys import Keys, of_groups
+from hush.privacy.loss_pair import kinks_of
 
 __all__ = ["KeyedCurve", "keyed_pairs", "largest_chance", "noise_if_moved", "noise_of", "on_chords", "quick_delta"]
 
@@ -147,6 +148,14 @@ class KeyedCurve(Mirrored):
         return () if one is None else (round_up(one * self._keys.groups),)
 
     @cached_property
+    def kinks(self) -> Array:
+        """The losses of one group that have a probability of their own."""
+        if self._keys.cut is not None:
+            return np.array(self.atoms, dtype=np.float64)
+        one = _composed(noise_of(self.charge, 1))
+        return kinks_of(one) if isinstance(one, Mirrored) else np.empty(0)
+
+    @cached_property
     def _chords(self) -> tuple[Array, Array]:
         """Points and values of a curve above this one. The curve is convex in e^epsilon (a maximum of convex ones), so
         the chords between its points lie above it.
@@ -157,7 +166,8 @@ class KeyedCurve(Mirrored):
         while here > small and before - here > small and end < 512.0:  # to where the curve is flat
             end *= 1.25
             before, here = here, float(self._noise(groups, np.array(end), sharp=False))
-        nodes = np.union1d(np.linspace(0.0, end, _NODES + 1), self.atoms)
+        kinks = self.kinks[self.kinks < end][:_NODES]
+        nodes = np.union1d(np.union1d(np.linspace(0.0, end, _NODES + 1), self.atoms), kinks)
         stride = max(1, math.ceil((groups - _EVERY) / _EVERY))
         starts = [*range(min(groups, _EVERY)), *range(_EVERY, groups, stride), groups]
         blocks = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, called_like, reject, whole
 from hush.noise.contract import Noise
-from hush.numerics.bracket import Bracket
+from hush.numerics.bracket import Bracket, unwrap
 from hush.numerics.rounding import FEW_ROUNDINGS, round_up, up
 from hush.privacy.by_box import Pairs
 from hush.privacy.charge import Charge, charges
@@ -48,10 +49,8 @@ class BestOf(Curve):
             return np.zeros(np.shape(epsilon))
         found: list[Array] = []
         for each in self.curves:
-            try:
+            with suppress(Unsupported):
                 found.append(each._end(epsilon, "upper"))
-            except Unsupported:
-                continue
         if not found:
             return self.curves[0]._end(epsilon, "upper")
         return np.min(found, axis=0)
@@ -59,6 +58,14 @@ class BestOf(Curve):
     @property
     def pure_epsilon(self) -> float:
         return min(each.pure_epsilon for each in self.curves)
+
+    def tradeoff(self, alpha: Any) -> Any:
+        """The best of the bounds that the curves give."""
+        found: list[Any] = []
+        for each in self.curves:
+            with suppress(Unsupported):
+                found.append(each.tradeoff(alpha))
+        return unwrap(np.max(found, axis=0)) if found else self.curves[0].tradeoff(alpha)
 
 
 def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
@@ -99,8 +106,7 @@ def compose(releases: Iterable[Any]) -> Curve:
     fixed: Pairs = [(merged_gaussians(gaussians), 1)] if gaussians else []
     options = [_ways(charge, len(rows) == 1) for charge in others]
     combinations = itertools.islice(itertools.product(*options), _MOST_WAYS)
-    total = _pure_total(others) if not gaussians else None
-    curves = tuple(_together([*itertools.chain.from_iterable(ways), *fixed], total) for ways in combinations)
+    curves = tuple(_together([*itertools.chain.from_iterable(ways), *fixed], others) for ways in combinations)
     return curves[0] if len(curves) == 1 else BestOf(curves)
 
 
@@ -142,7 +148,8 @@ def subsample(
 
 
 def _simplest(charge: Charge) -> Charge:
-    return charge.by_group.once.repeated(charge.by_group.times)
+    grouped = charge.by_group
+    return grouped.once.repeated(grouped.times)
 
 
 @lru_cache(maxsize=1024)
@@ -167,14 +174,16 @@ def _pure_total(rows: list[Charge]) -> Fraction | None:
     return sum((one * charge.times for one, charge in zip(each, rows, strict=True) if one is not None), Fraction(0))
 
 
-def _together(pairs: Pairs, total: Fraction | None) -> Curve:
+def _together(pairs: Pairs, rows: list[Charge]) -> Curve:
     """The composition of the pairs. Where only pure epsilons are known, it is that of randomised responses, whose pure
-    epsilon is the exact sum `total`.
+    epsilon is the exact sum over the charges.
     """
     if len(pairs) == 1 and pairs[0][1] == 1:
         return pairs[0][0]
-    if total is not None and all(isinstance(pair, PureBound) for pair, _ in pairs):
-        return BestOf((PureBound(round_up(total)), compose_parts(pairs)))
+    if all(isinstance(pair, PureBound) for pair, _ in pairs):
+        total = _pure_total(rows)
+        if total is not None:
+            return BestOf((PureBound(round_up(total)), compose_parts(pairs)))
     return compose_parts(pairs)
 
 

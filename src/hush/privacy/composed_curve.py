@@ -8,33 +8,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported
-from hush.numerics.bracket import Bracket
+from hush.errors import Unsupported, probabilities
+from hush.numerics.bracket import Bracket, unwrap
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, SEARCH_AIM, SPECIAL_FUNCTION, TWO_ROUNDINGS, down, up
 from hush.numerics.search import nudged, safe_end
 from hush.privacy.composed_law import ComposedLaw
+from hush.privacy.composed_tradeoff import SupportingLines
 from hush.privacy.convolution import TiltedSum
 from hush.privacy.curve import Curve
-from hush.privacy.discretise import below_on_ladder, discretise, discretise_below
+from hush.privacy.discretise import all_below, discretise
+from hush.privacy.loss_grid import CUT
 from hush.privacy.loss_pair import Reversed
+from hush.privacy.loss_step import lattice_step
 
 __all__ = ["DEFAULT_RELATIVE", "Composed", "compose_parts"]
 
 Array = NDArray[np.float64]
 
 #: The default share of the shift that discretisation may cost.
-DEFAULT_RELATIVE = 1.9e-6
+DEFAULT_RELATIVE = 1.8e-6
 _WEAKER = 20  # weaker tilts that are tried
-_RARE = 1e-16  # losses beyond which delta of all releases together is less than this may be outside the window
-_LEAST_STEP = 1e-290
-_LEAST_SAMPLED = 1e-150  # typical losses on samples: squares of smaller ones are not normal floats
+_LEAST_CUT = 1e-290
 _COARSE = 1e-4  # the same for bounds at many epsilons
 
 
@@ -42,33 +44,33 @@ _COARSE = 1e-4  # the same for bounds at many epsilons
 class Composed(Curve):
     """The curve of several pairs (pair, times) released together; see the module docstring.
 
-    `relative` is the share of the shift that discretisation may cost.
+    `relative` is the share of the shift that discretisation may cost. Losses beyond which delta of one part is less
+    than the `cut` count as infinite.
     """
 
     parts: tuple[tuple[Any, int], ...]
     relative: float = DEFAULT_RELATIVE
+    cut: float = CUT
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
+    def _lattice(self) -> tuple[float, bool]:
+        return lattice_step(self.parts, self.relative)
+
+    @property
     def _step(self) -> float:
-        """h with h^2/8 = relative * (mean square loss), aligned with an atom if there is one."""
-        count = sum(times for _, times in self.parts)
-        square = math.fsum(times * pair.spread**2 for pair, times in self.parts) / count
-        step = math.sqrt(8.0 * self.relative * square)
-        ladders: list[Any] = [getattr(pair, "ladder", None) for pair, _ in self.parts]
-        if None not in ladders and math.sqrt(square) > _LEAST_SAMPLED:
-            step = _sampled_step(math.sqrt(square), count, max(one.reach(_RARE / count) for one in ladders), step)
-        elif None not in ladders:
-            step = 0.0
-        if not step > _LEAST_STEP:
-            raise Unsupported(
-                f"the privacy losses are too small to compose (below {_LEAST_SAMPLED:g} on samples, {_LEAST_STEP:g} "
-                "otherwise); use less noise or drop these releases."
-            )
-        aligned = [atom for pair, _ in self.parts for atom in pair.atoms]
-        if aligned and max(aligned) > step:
-            step = max(aligned) / math.ceil(max(aligned) / step)
-        return step
+        return self._lattice[0]
+
+    @cached_property
+    def _deeper(self) -> Composed | None:
+        """The same where fewer losses count as infinite, for smaller deltas; None where floats end."""
+        cut = max(self.cut**2, _LEAST_CUT)
+        return Composed(self.parts, self.relative, cut) if self.cut > cut else None
+
+    @cached_property
+    def _shallow(self) -> float:
+        """Below this, a delta may mostly be losses that count as infinite."""
+        return 1e4 * self.cut * sum(times for _, times in self.parts)
 
     @cached_property
     def _ways(self) -> tuple[tuple[tuple[Any, int], ...], ...]:
@@ -80,34 +82,14 @@ class Composed(Curve):
     @cached_property
     def _above(self) -> tuple[TiltedSum, ...]:
         return tuple(
-            TiltedSum(tuple((discretise(pair, self._step), times) for pair, times in parts)) for parts in self._ways
+            TiltedSum(tuple((discretise(pair, self._step, cut=self.cut), times) for pair, times in parts))
+            for parts in self._ways
         )
 
     @cached_property
     def _below(self) -> tuple[TiltedSum | None, ...]:
-        return tuple(self._below_of(parts) for parts in self._ways)
-
-    def _below_of(self, parts_of_way: tuple[tuple[Any, int], ...]) -> TiltedSum | None:
-        """A lower bound for each part, with the least share that passes the check."""
-        alone = len(parts_of_way) == 1
-        step = self._step if alone else self._step / 6.0  # atoms of several parts cannot all be aligned
-        found = []
-        for pair, times in parts_of_way:
-            merged = below_on_ladder(pair, step, free=alone)
-            if merged is not None:
-                found.append((merged, times))
-                continue
-            # chords of a smooth curve cost the square of the step; where a loss ends without an atom, the step itself
-            shares = (0.0, *(0.25 * (step / pair.spread) ** 2 * 2.0**i for i in range(64)))
-            tried = (
-                discretise_below(pair, share, step * (1.0 - share) if alone else step)
-                for share in shares
-                if share < 0.2
-            )
-            part = next((p for p in tried if p is not None), None)
-            if part is not None:  # a part without a lower bound is left out, which only lowers the total
-                found.append((part, times))
-        return TiltedSum(tuple(found)) if found else None
+        rows = (all_below(parts, *self._lattice, self.cut) for parts in self._ways)
+        return tuple(TiltedSum(found) if found else None for found in rows)
 
     @cached_property
     def _inflation(self) -> float:
@@ -124,6 +106,18 @@ class Composed(Curve):
         return up(self._pure, FEW_ROUNDINGS)
 
     def _one(self, epsilon: float, *, lower: bool) -> float:
+        found = self._at_cut(epsilon, lower=lower)
+        if (
+            found < self._shallow
+            and epsilon < self._pure
+            and self._deeper is not None
+            and (not lower or self._below[0])
+        ):
+            with suppress(Unsupported):  # losses may be too far apart for a smaller cut
+                return self._deeper._one(epsilon, lower=lower)
+        return found
+
+    def _at_cut(self, epsilon: float, *, lower: bool) -> float:
         if lower:
             values = [
                 self._law_at(total, epsilon).delta_bracket(epsilon).lower for total in self._below if total is not None
@@ -177,6 +171,14 @@ class Composed(Curve):
             worst = np.maximum(worst, np.reshape(found, epsilon.shape) * coarse._inflation)
         return np.where(epsilon >= coarse._pure, 0.0, np.minimum(worst, 1.0))
 
+    def tradeoff(self, alpha: Any) -> Any:
+        """The least false negative rate of any test with false positive rate alpha, rounded down: the line of the curve
+        that is best at alpha (composed_tradeoff.py).
+        """
+        alpha = probabilities("alpha", alpha)
+        lines = SupportingLines(self._above, self._law_at, self._inflation, self._pure)
+        return unwrap(np.array([lines.at(a) for a in alpha.ravel().tolist()]).reshape(alpha.shape))
+
     def _upper(self, total: TiltedSum, epsilon: float) -> float:
         """delta from the law that fits, or from one with a weaker tilt if such a strong tilt leaves only round-off.
         Every tilt gives a valid bound.
@@ -189,19 +191,21 @@ class Composed(Curve):
             law = self._law(total, law.tilt * math.exp(-0.5))
         return found
 
-    def _law(self, total: TiltedSum, tilt: float) -> ComposedLaw:
+    def _law(self, total: TiltedSum, tilt: float, *, fold: bool = True) -> ComposedLaw:
         """The composed law under a tilt rounded to a ladder, so that nearby queries share it and equal queries always
-        get the same law.
+        get the same law. Small deltas are many deviations out, so their ladder is finer.
         """
-        rung = math.exp(round(math.log(tilt) * 2.0) / 2.0) if tilt > 0.0 else 0.0
+        rungs = 2.0 if self.cut >= CUT else 8.0
+        rung = math.exp(round(math.log(tilt) * rungs) / rungs) if tilt > 0.0 else 0.0
         made = self._cache.setdefault(id(total), {})
-        if rung not in made:
-            made[rung] = total.composed(rung)
-        return made[rung]
+        if (rung, fold) not in made:
+            made[rung, fold] = total.composed(rung, fold=fold)
+        return made[rung, fold]
 
     def _law_at(self, total: TiltedSum, epsilon: float) -> ComposedLaw:
         """The law that decides delta at epsilon, with most of its mass near it."""
-        return self._weaker(total, total.tilt_for(epsilon), lambda law: law.reaches(epsilon))
+        law = self._weaker(total, total.tilt_for(epsilon), lambda law: law.reaches(epsilon))
+        return self._law(total, law.tilt, fold=False) if law.blurred(epsilon) else law
 
     def _weaker(self, total: TiltedSum, tilt: float, fits: Callable[[ComposedLaw], bool]) -> ComposedLaw:
         """The law under this tilt. A strong tilt may favour rare losses so much that its mass lies far above the
@@ -229,6 +233,9 @@ class Composed(Curve):
 
     def _epsilon_at(self, delta: float, *, lower: bool) -> float:
         """The epsilon of the worse direction."""
+        if delta < self._shallow and self._deeper is not None:
+            with suppress(Unsupported):
+                return self._deeper._epsilon_at(delta, lower=lower)
         totals = self._below if lower else self._above
         alone = max((part.at_zero for total in totals if total is not None for part, _ in total.parts), default=0.0)
         if (
@@ -247,9 +254,14 @@ class Composed(Curve):
         aim = up(delta * self._inflation, SEARCH_AIM) if lower else down(delta / self._inflation, SEARCH_AIM)
         finite = aim - total.infinite
         least = max(finite, 5e-324)
-        law = self._weaker(total, total.tilt_for_delta(delta), lambda law: law.reaches(law.epsilon(least)))
+
+        @lru_cache(maxsize=1)
+        def guess_of(law: ComposedLaw) -> float:
+            return law.epsilon(least)
+
+        law = self._weaker(total, total.tilt_for_delta(delta), lambda law: law.reaches(guess_of(law)))
         for _ in range(3):
-            settled, guess = partial(self._settles, law, delta, lower=lower), law.epsilon(least)
+            settled, guess = partial(self._settles, law, delta, lower=lower), guess_of(law)
             found = nudged(settled, guess, first=-1e-13 if lower else 1e-13, growth=4.0, turns=12)
             if found is None:
                 break
@@ -278,16 +290,6 @@ class Composed(Curve):
         unsafe, safe = (end, 0.0) if lower else (0.0, end)
         found = safe_end(settles, unsafe, safe, relative=1e-13, turns=64)
         return found if lower or found < end else math.inf  # the end itself was not evaluated
-
-
-def _sampled_step(typical: float, count: int, reach: float, usual: float) -> float:
-    """The step for releases on samples. It is the share of the typical loss for which the window of the sum has about
-    2^18 points, and at most 1e-4 while the window then has at most 2^21. Rare losses must fit into as many points.
-    """
-    window = 14.0 * math.sqrt(count) * typical
-    step = min(max(window / (1 << 18), typical / 1024.0), typical / 64.0)
-    fine = min(step, max(1e-4, window / (1 << 21), typical / 4096.0))
-    return max(fine if usual < typical / 64.0 else usual, reach / max(1 << 18, window / fine))
 
 
 def compose_parts(parts: Sequence[tuple[Any, int]], **options: Any) -> Composed:

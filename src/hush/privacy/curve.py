@@ -40,7 +40,7 @@ def _hockey_stick(noise: Law, epsilon: Array, shift: float) -> Bracket:
         ]
         lower = np.concatenate([part.lower for part in ends]).reshape(epsilon.shape)
         return Bracket(lower, np.concatenate([part.upper for part in ends]).reshape(epsilon.shape))
-    value = noise.surplus(noise.exceeds(epsilon, shift), epsilon, shift)
+    value = noise.hockey_stick(epsilon, shift)
     bracket = around(value, noise.error_at(epsilon, shift))
     # At equality the surplus, in twofold precision, decides. Where delta is not proved to be 0 it is positive, even if
     # it underflows.
@@ -146,9 +146,8 @@ class Curve:
         """The best of the lines 1 - delta(e) - e^e alpha and e^-e (1 - delta(e) - alpha) over e >= 0, each searched
         separately.
         """
-        steep = min(
-            self.pure_epsilon, 60.0 if alpha == 0.0 else 1.0 - math.log(alpha)
-        )  # beyond this, e^e alpha exceeds 1
+        # beyond this, e^e alpha exceeds 1
+        steep = min(self.pure_epsilon, 60.0 if alpha == 0.0 else 1.0 - math.log(alpha))
         there = narrowed_maximum(lambda e: 1.0 - self._end(e, "upper") - np.exp(e) * alpha, 0.0, steep, points=65)
         far = min(self.pure_epsilon, 60.0)
         back = narrowed_maximum(lambda e: np.exp(-e) * (1.0 - self._end(e, "upper") - alpha), 0.0, far, points=65)
@@ -188,9 +187,11 @@ class Mirrored(Curve):
 
     @property
     def spread(self) -> float:
-        """The shift at which a unit Gaussian has the same total variation from its copy."""
-        apart = float(np.asarray(self._end(np.zeros(()), "upper")))
-        return float(min(2.0 * special.ndtri(0.5 * (1.0 + min(apart, down(1.0, FEW_ROUNDINGS)))), 16.0))
+        """The shift at which a unit Gaussian has the same total variation from its copy, at most 16."""
+        return float(min(2.0 * special.ndtri(0.5 + 0.5 * min(self._apart(), down(1.0, FEW_ROUNDINGS))), 16.0))
+
+    def _apart(self) -> float:
+        return float(np.asarray(self._end(np.zeros(()), "upper")))
 
     @property
     def atoms(self) -> tuple[float, ...]:
@@ -207,8 +208,7 @@ class OneNumber(Mirrored):
     def _shifts(self) -> tuple[float, ...]:
         return self.noise.worst_shifts(self.shift)
 
-    def _forward(self, epsilon: Array) -> Bracket:
-        """The worst over the shifts that must be considered."""
+    def _forward(self, epsilon: Array) -> Bracket:  # the worst over the shifts that must be considered
         brackets = [_hockey_stick(self.noise, np.asarray(epsilon), shift) for shift in self._shifts()]
         lower = np.max([np.asarray(b.lower) for b in brackets], axis=0)
         return Bracket(lower, np.max([np.asarray(b.upper) for b in brackets], axis=0))
@@ -216,6 +216,9 @@ class OneNumber(Mirrored):
     @property
     def pure_epsilon(self) -> float:
         return max(next_up(float(self.noise.max_loss(shift))) for shift in self._shifts())
+
+    def _apart(self) -> float:
+        return max(float(self.noise.hockey_stick(np.zeros(()), shift)) for shift in self._shifts())
 
     def tradeoff(self, alpha: Any) -> Any:
         """F(F^-1(1 - alpha) - shift) for a log-concave noise, by supporting lines otherwise. Rounded down."""

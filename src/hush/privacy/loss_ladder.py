@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.numerics.rounding import ELEMENTARY, LOSS_LADDER, NEAR_ENOUGH, down, next_down, up
-from hush.privacy.loss_grid import FAR
+from hush.privacy.loss_grid import CUT, FAR
 from hush.privacy.loss_packing import aligned, joined, packed
 from hush.privacy.loss_pair import LossDistribution
 
@@ -35,7 +35,7 @@ __all__ = ["LossLadder"]
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-_BEYOND = 1e-60  # losses that are larger with less than this probability count as infinite
+_BEYOND = 1e-5  # of the cut: losses that are larger with less than this probability count as infinite
 _FINE = 8.0  # up to this many typical losses a cell is one step wide; further out cells grow
 _MOST_FINE = 4096  # such cells on each side
 _MOST_PLACES = 1 << 16
@@ -87,12 +87,12 @@ class LossLadder:
             raise Unsupported("the privacy losses reach too far for the grid; use more noise or a larger rate.")
         return float(grid[small[0]])
 
-    def above(self, step: float, *, backward: bool = False) -> LossDistribution:
+    def above(self, step: float, *, backward: bool = False, cut: float = CUT) -> LossDistribution:
         """The distribution whose curve is at or above that of the pair."""
         sides: list[tuple[Places, Array]] = []
         infinite = 0.0
         for way in (backward, not backward):
-            places = _ladder(self.reach(_BEYOND, backward=way), step, self.typical)
+            places = _ladder(self.reach(_BEYOND * cut, backward=way), step, self.typical)
             losses = np.append(0.0, places * step)
             values = self.pair.end(losses, "upper", backward=way)
             infinite = infinite if sides else float(values[-1])
@@ -104,13 +104,13 @@ class LossLadder:
         masses = np.concatenate([below[::-1], [centre], there])
         return LossDistribution(masses, -int(left[-1]), step, infinite, np.concatenate([-left[::-1], [0], right]))
 
-    def below(self, step: float, *, backward: bool = False, free: bool = False) -> LossDistribution:
+    def below(self, step: float, *, backward: bool = False, free: bool = False, cut: float = CUT) -> LossDistribution:
         """The distribution whose curve is at or below that of the pair. Its lattice starts at the least loss. If the
         step is free, it may become slightly smaller.
         """
         sides, rests = [], []
         for way in (backward, not backward):
-            ends = _ladder(self.reach(_BEYOND, backward=way), step, self.typical).astype(np.float64) * step
+            ends = _ladder(self.reach(_BEYOND * cut, backward=way), step, self.typical).astype(np.float64) * step
             losses = _narrow(ends, self.kinks[way])
             points = np.append(losses, FAR)
             lower, upper = (self.pair.end(points, end, backward=way) for end in ("lower", "upper"))

@@ -47,7 +47,7 @@ def aligned(losses: Array, masses: Array, step: float, *, free: bool) -> tuple[f
     low, high = (_around(losses, masses, side, step) for side in (losses < 0.0, losses > 0.0))
     count = 0
     if low is not None and high is not None and free:
-        count = max(math.ceil((high - low) / step), 1)
+        count = max(math.ceil((high - low) / step - _SNAP), 1)
         step = (high - low) / count
     anchor = high if high is not None else low if low is not None else float(losses[0])
     lead = math.ceil((anchor - float(losses[0])) / step)
@@ -68,11 +68,12 @@ def _around(losses: Array, masses: Array, side: NDArray[np.bool_], step: float) 
 
 def packed(losses: Array, masses: Array, levels: Array, step: float) -> Array:
     """The mass of each level, if neighbouring losses are merged until each group has the loss of its level: the sum of
-    q (e^(loss - level) - 1) over the group is 0, where q = p e^-loss is the other law. Sums are held above 0.
+    q (e^(loss - level) - 1) over the group is 0, where q = p e^-loss is the other law. Sums are held above 0. What
+    would lack more than a tenth of what all larger losses have gets the loss of the level below it.
     """
     close = levels[np.maximum(np.searchsorted(levels, losses, side="right") - 1, 0)]
     losses = np.where(losses - close <= _SNAP * step, close, losses)  # a lower loss is on the safe side
-    found = np.zeros(levels.size)
+    found, beyond = np.zeros(levels.size), _beyond(losses, masses, levels)
     level, place, lacks, mass, last = levels.tolist(), 0, 0.0, 0.0, levels.size - 1
     share = LOSS_LADDER.share
     for loss, amount in zip(losses.tolist(), masses.tolist(), strict=True):
@@ -91,7 +92,19 @@ def packed(losses: Array, masses: Array, levels: Array, step: float) -> Array:
                 part = lacks / gain
                 found[place] += mass + part * left
                 left, lacks, mass = left * (1.0 - part), 0.0, 0.0
+            if level[place + 1] > loss and left * math.expm1(level[place + 1] - loss) > 0.1 * beyond[place + 1]:
+                found[place] += left
+                break
             place += 1
     # a group that lacks something gets the loss of the level before
     found[place if lacks <= 0.0 else place - 1] += mass
     return found
+
+
+def _beyond(losses: Array, masses: Array, levels: Array) -> list[float]:
+    """For each level, about the sum of p - e^level q over all larger losses: what they can give to smaller ones."""
+    with np.errstate(divide="ignore", under="ignore"):
+        other = np.append(np.logaddexp.accumulate((np.log(masses) - losses)[::-1])[::-1], -np.inf)
+        tail = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
+        first = np.searchsorted(losses, levels, side="right")
+        return np.maximum(tail[first] - np.exp(levels + other[first]), 0.0).tolist()

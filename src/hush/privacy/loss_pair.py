@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from hush.numerics.bracket import Bracket
 
-__all__ = ["LossDistribution", "Pair", "Reversed"]
+__all__ = ["LossDistribution", "Pair", "Reversed", "is_listed", "kinks_of"]
 
 Array = NDArray[np.float64]
 
@@ -79,6 +78,30 @@ class Reversed:
         return tuple(self.pair.atoms)
 
 
+def kinks_of(pair: Any) -> Array:
+    """The positive losses that have a probability of their own, as far as they are known, in increasing order. There
+    the curve of the pair has kinks.
+    """
+    one = pair.pair if isinstance(pair, Reversed) else pair
+    known: Array | None = getattr(one, "kinks", None)
+    if known is not None:
+        return known
+    listed = _listed(one)
+    losses = np.array(one.atoms, dtype=np.float64) if listed is None else listed.loss
+    return np.unique(losses[(losses > 0.0) & np.isfinite(losses)])
+
+
+def _listed(one: Any) -> Any:
+    """The list of all losses of one number with noise, if there is one."""
+    noise = getattr(one, "noise", None)
+    return None if noise is None else noise.loss_terms(one.shift, 1.0)
+
+
+def is_listed(pair: Any) -> bool:
+    """Are all losses of the pair known, each with a probability of its own?"""
+    return _listed(pair.pair if isinstance(pair, Reversed) else pair) is not None
+
+
 @dataclass(frozen=True)
 class LossDistribution:
     """Masses p at losses (first + i) step, or at places[i] step where not all places have a mass, and `infinite` mass
@@ -109,14 +132,8 @@ class LossDistribution:
         """The place of the largest finite loss."""
         return int(self.places[-1]) if self.places is not None else self.first + self.masses.size - 1
 
-    def on_circle(self, masses: Array, length: int) -> Array:
-        """The masses, or others at the same losses, at their places after `first`, modulo `length`."""
-        if self.places is None:
-            return masses
-        return np.asarray(np.bincount((self.places - self.first) % length, masses, length), dtype=np.float64)
-
     @cached_property
-    def _log_masses(self) -> Array:
+    def log_masses(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self.masses)
 
@@ -125,34 +142,20 @@ class LossDistribution:
         """delta at epsilon = 0."""
         return float((self.masses * -np.expm1(-np.maximum(self.losses + self.offset, 0.0))).sum()) + self.infinite
 
-    def moments(self, tilt: float) -> tuple[float, float, float]:
-        """log M, mean and variance of the tilted law, M the sum of p e^(tilt loss) over the finite losses."""
-        exponent = self._log_masses + tilt * self.losses
-        top = float(exponent.max())
-        with np.errstate(under="ignore"):
-            weight = np.exp(exponent - top)
-        total = float(weight.sum())
-        mean = float((weight * self.losses).sum()) / total
-        return top + math.log(total), mean, float((weight * (self.losses - mean) ** 2).sum()) / total
-
-    def log_mgf(self, tilt: float) -> float:
-        """log M alone."""
-        exponent = self._log_masses + tilt * self.losses
-        top = float(exponent.max())
-        with np.errstate(under="ignore"):
-            return top + math.log(float(np.exp(exponent - top).sum()))
-
     def without_tail(self, sign: float, tilt: float, share: float) -> LossDistribution:
         """The distribution without its largest losses (or the least ones, for a negative sign), which have at most this
         share of the tilted mass.
         """
-        tilted = self.tilted(tilt, self.log_mgf(tilt))
+        tilted = self.tilted(tilt)
         tail = np.cumsum(tilted[:: -int(sign)])  # from the outside
         cut = int(np.searchsorted(tail, share))
         places = self.at
         kept = slice(0, self.masses.size - cut) if sign > 0.0 else slice(cut, None)
         return LossDistribution(self.masses[kept], int(places[kept][0]), self.step, 0.0, places[kept], self.offset)
 
-    def tilted(self, tilt: float, log_m: float) -> Array:
+    def tilted(self, tilt: float) -> Array:
+        """p e^(tilt loss), divided by its sum."""
+        exponent = self.log_masses + tilt * self.losses
         with np.errstate(under="ignore"):
-            return np.exp(self._log_masses + tilt * self.losses - log_m)
+            weights = np.exp(exponent - exponent.max())
+        return np.asarray(weights / weights.sum())

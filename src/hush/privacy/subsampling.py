@@ -24,8 +24,9 @@ from hush.numerics.rounding import (
     next_up,
     up,
 )
-from hush.privacy.curve import Curve, Mirrored, OneNumber
+from hush.privacy.curve import Curve, Mirrored
 from hush.privacy.loss_ladder import LossLadder
+from hush.privacy.loss_pair import kinks_of
 
 __all__ = ["Subsampled", "sampling_rate"]
 
@@ -52,13 +53,6 @@ def _product_above(delta: Array, factor: float | Array, claim: Claim) -> Array:
 def _product_below(delta: Array, factor: float | Array, claim: Claim) -> Array:
     """A lower bound of delta * factor, in the same way."""
     return np.maximum(down(np.asarray(delta * factor), claim) - TINY, 0.0)
-
-
-def _kinks(whole: Mirrored) -> Array:
-    """The positive losses where the curve has kinks, as far as they are known, in increasing order."""
-    listed = whole.noise.loss_terms(whole.shift, 1.0) if isinstance(whole, OneNumber) else None
-    losses = np.array(whole.atoms, dtype=np.float64) if listed is None else listed.loss
-    return np.unique(losses[(losses > 0.0) & np.isfinite(losses)])
 
 
 class Subsampled(Curve):
@@ -180,7 +174,7 @@ class Subsampled(Curve):
         """The losses on a ladder, which composition uses; None without sampling."""
         if self.rate == 1.0:
             return None
-        kinks = _kinks(self.whole)
+        kinks = kinks_of(self.whole)
         with np.errstate(over="ignore"):
             there = np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + kinks)
         return LossLadder(self, (there, -np.log1p(self.rate * np.expm1(-kinks))))
