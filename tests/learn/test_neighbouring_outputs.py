@@ -106,7 +106,7 @@ def test_fits_with_intervals_show_what_they_release_and_no_more():
     def classification():
         return LogisticRegression(**common, ledger=Ledger(None, epsilon=50.0, delta=1e-3))
 
-    assert regression().fit(X, TARGET).receipt_["intervals"]["standard_errors"]
+    assert regression().fit(X, TARGET).receipt_["intervals"]["estimates"]
     for name in ("huge", "objects"):
         one, other = EXTREMES[name]
         assert "_intervals" in assert_alike(regression, (one, TARGET), (other, TARGET))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from hush.cli.text import number, table
+from hush.cli.text import finite, number, table
 
 __all__ = ["coefficient_table", "fitted", "interval_options", "intervals_of", "sentences"]
 
@@ -42,22 +43,24 @@ def fitted(model: Any, options: argparse.Namespace, fit: Callable[[Any], Any]) -
         return fit(model.set_params(interval_share=0.0))
 
 
-def intervals_of(model: Any, names: list[str], level: float) -> dict[str, dict[str, float]]:
+def intervals_of(model: Any, names: list[str], level: float) -> dict[str, dict[str, Any]]:
     """For each feature, and for the intercept if there is one: the estimate, its standard error, and the interval."""
     if model.receipt_["intervals"] is None:
         return {}
     import numpy as np
 
-    ends = np.vstack([model.coef_interval(level=level), model.intercept_interval(level=level)]).tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # `sentences` says that intervals are infinite
+        ends = np.vstack([model.coef_interval(level=level), model.intercept_interval(level=level)]).tolist()
     middles = [*model.unbiased_coef_.tolist(), model.unbiased_intercept_]
     errors = [*model.standard_errors_.tolist(), model.intercept_standard_error_]
     return {
-        name: {"estimate": middle, "standard_error": error, "low": low, "high": high}
+        name: {"estimate": middle, "standard_error": finite(error), "low": finite(low), "high": finite(high)}
         for name, middle, error, (low, high) in zip([*names, "(intercept)"], middles, errors, ends, strict=True)
     }
 
 
-def coefficient_table(found: dict[str, dict[str, float]], known: dict[str, dict[str, float]], level: float) -> str:
+def coefficient_table(found: dict[str, dict[str, float]], known: dict[str, dict[str, Any]], level: float) -> str:
     """One line for each feature and for the intercept: the coefficients of each model in `found`, and the interval."""
     names = next(iter(found.values()))
     rows: list[dict[str, Any]] = [{"name": name} | {one: found[one][name] for one in found} for name in names]
@@ -68,7 +71,9 @@ def coefficient_table(found: dict[str, dict[str, float]], known: dict[str, dict[
     return table(rows, titles, left=1)
 
 
-def _text(*, estimate: float, standard_error: float, low: float, high: float) -> str:
+def _text(*, estimate: float, standard_error: float | None, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "unknown"
     half = 0.5 * (high - low)
     if half == 0.0:
         return f"{estimate:.6g} ± 0"
@@ -81,6 +86,11 @@ def sentences(model: Any) -> list[str]:
     known = model.receipt_["intervals"]
     if known is None:
         return []
+    if not known["finite"]:
+        return [
+            "The noise hides the data, so the intervals are infinite: use more rows, fewer features, a larger epsilon "
+            "or a larger --interval-share."
+        ]
     return [
         "The coefficients are for predictions: penalty, shrinkage and clipping bias them. The estimates do not have "
         f"this bias. Their intervals hold noise and sampling; {100.0 * known['share']:g} % of the budget is for them.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,11 @@ class CoefficientIntervals:
     #: the noise of the released sums; None without privacy
     noise: Noise | None = None
 
+    @property
+    def finite(self) -> bool:
+        """Whether the noise leaves anything to see."""
+        return bool(np.isfinite(self.standard_error).all())
+
     def reach(self, level: float) -> float:
         """The half width of an interval in standard errors: the larger one of normal errors and of the noise alone.
 
@@ -70,13 +76,25 @@ class IntervalMethods:
         Each interval covers its coefficient in the linear or logistic model of the population, without penalty,
         shrinkage and clipping, with a probability of at least `level`. It holds noise and sampling. It does not hold
         values beyond the bounds, a wrong model, and residuals whose variance depends on the features. Its middle is
-        `unbiased_coef_`, which is not `coef_`: the coefficients of the fit are biased, in order to predict well.
+        `unbiased_coef_`, which is not `coef_`: the coefficients of the fit are biased, in order to predict well. Where
+        the noise hides the data, standard errors and intervals are infinite, and a warning says so.
         """
-        return self._known_intervals.ends(level)[:-1]
+        return self._warned().ends(level)[:-1]
 
     def intercept_interval(self, *, level: float = 0.95) -> Array:
         """The ends (low, high) of the intercept's interval, as in `coef_interval`."""
-        return np.asarray(self._known_intervals.ends(level)[-1])
+        return np.asarray(self._warned().ends(level)[-1])
+
+    def _warned(self) -> CoefficientIntervals:
+        found = self._known_intervals
+        if not found.finite:
+            warnings.warn(
+                "the noise hides the data, so the intervals of all coefficients are infinite: use more rows, fewer "
+                "features, a larger epsilon or a larger interval_share.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return found
 
     @property
     def standard_errors_(self) -> Array:
@@ -116,9 +134,10 @@ def in_receipt(found: CoefficientIntervals | None, share: float) -> dict[str, An
     return {
         "share": share,
         "estimates": found.estimate.tolist(),
-        "standard_errors": found.standard_error.tolist(),
+        "finite": found.finite,
+        "standard_errors": found.standard_error.tolist() if found.finite else None,
         "intercept": found.intercept,
-        "intercept_standard_error": found.intercept_standard_error,
+        "intercept_standard_error": found.intercept_standard_error if found.finite else None,
         "covers": _COVERS,
         "does_not_cover": _EXCLUDES,
     }

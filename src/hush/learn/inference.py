@@ -5,7 +5,7 @@ and (A + G)^-1 (b + g) differs from the true coefficients v by exactly (A + G)^-
 error, with a covariance of at most variance A / N. Logistic loss: one Newton step from released weights w differs from
 the true ones by (A + G)^-1 (G (w - v) - g - s - r), where A holds the second derivatives, g is the noise of the
 gradient and r is the remainder of the expansion. The matrix (A + G)^-1 is known, and so are the laws of g and G.
-Nothing is inverted that is not released, so the standard errors stay right where the noise is as large as A. See
+Nothing is inverted that is not released, so the standard errors stay right where the noise is almost as large as A. See
 docs/maths/coefficient_interval.md.
 """
 
@@ -34,9 +34,9 @@ Array = NDArray[np.float64]
 _FURTHEST = 32.0  # spreads: the limit of a feature; a row that far away has a very small weight
 _DIAGONAL = 1.96  # the variance of the noise of a diagonal entry, over that of another entry: (7/5)^2
 _DOUBT = 0.25  # standard errors grow by up to this share where the noise hides the smallest eigenvalue
-#: Where the noise hides the matrix, the distance of the coefficients from the start cannot be estimated. It is assumed
-#: to be at most this for whitened columns: a regression explains at most its target, and the margin of a logistic model
-#: has a spread of at most 8 (where labels are almost a function of the features), with some distance of the start.
+#: Where the noise almost hides the matrix, the length of what is multiplied by it is estimated badly. This length is
+#: used beside the estimate, for whitened columns: a regression explains at most its target, and margins are rarely
+#: larger.
 _LARGEST = {"squared": 1.5, "logistic": 11.0}
 _LARGEST_VARIANCE = 3.0  # of the residuals of a target whose released spread is 1
 _REMAINDER = 0.1  # half the largest third derivative of log-loss, 0.048, times the root of E x^4 = 3, rounded up
@@ -93,9 +93,11 @@ class _Known:
 
     values: Array
     variances: Array
+    #: whether the least eigenvalue of the released matrix is above the norm of its noise
+    known: bool
 
     def intervals(self, centre: float, features: int, noise: object) -> CoefficientIntervals:
-        errors = np.sqrt(self.variances)
+        errors = np.sqrt(self.variances) if self.known else np.full(self.variances.size, math.inf)
         constant = self.values.size > features
         return CoefficientIntervals(
             self.values[:features],
@@ -164,7 +166,7 @@ def _squared(
     spread = _residual_variance(made, shape, matrix, ahead, error) * plan.request.relation.rows / plan.rows
     sampling = spread * _sampling(inner, values, norm, directions)
     factor = (1.0 + _DOUBT * hidden) / made.factor
-    return _Known(towards @ solution / made.factor, (noise + sampling) * factor**2)
+    return _Known(towards @ solution / made.factor, (noise + sampling) * factor**2, hidden < 1.0)
 
 
 def _residual_variance(made: Inference, shape: Whitening, matrix: Array, ahead: Array, error: float) -> float:
@@ -214,7 +216,8 @@ def _logistic(
     noise += (found.gradient_error**2 + far) * (directions**2).sum(axis=1)
     sampling = _sampling(found.information, values, norm, directions) * plan.request.relation.rows / plan.rows
     start = np.linalg.solve(back, point)
-    return _Known(towards @ (start - step), (noise + sampling) * (1.0 + _DOUBT * hidden) ** 2)
+    factor = 1.0 + _DOUBT * hidden
+    return _Known(towards @ (start - step), (noise + sampling) * factor**2, hidden < 1.0)
 
 
 def _tame_step(found: Score) -> Array:

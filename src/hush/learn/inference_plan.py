@@ -42,6 +42,11 @@ _NEGLIGIBLE = 0.25  # noise this small beside the sampling error lets R grow
 _INFORMATION = 0.8
 _SPARE = 1e-9  # relative: for the rounding of p and of p - y
 _LEAST_HEIGHT = 3.5  # spreads
+_HOPELESS = 1.5  # the norm of the noise over a usual eigenvalue, beyond which intervals are infinite in any case
+
+
+class NoIntervals(Unsupported):
+    """This fit can be made, but it has no valid intervals. Nothing was spent."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +90,14 @@ def inference_plan(
     *,
     constant: bool,
     standard: bool,
+    public: bool,
     budget: tuple[float, float],
     relation: Relation,
 ) -> Inference | None:
     """The limits for intervals; None if they have no share. R is larger where the noise stays negligible.
 
-    `standard` means that columns are divided by their spread, and not by half of their range.
+    `standard` means that columns are divided by their spread, and not by half of their range. `public` means that the
+    number of rows is. If it was released and paid for, fits that will have infinite intervals are not refused.
     """
     if share == 0.0:
         return None
@@ -101,7 +108,27 @@ def inference_plan(
         return Inference(share, columns, math.inf, math.inf, 1.0)
     square = min(max(_NEGLIGIBLE / (noise * columns * math.sqrt(rows)), _LEAST_REACH), _LARGEST_REACH) * columns
     factor = math.sqrt(0.5 * math.sqrt(1.0 + 4.0 * square / height**2) - 0.5)
-    return Inference(share, columns, math.sqrt(square), height, factor)
+    made = Inference(share, columns, math.sqrt(square), height, factor)
+    if public:
+        _must_be_seen(made, objective, noise)
+    return made
+
+
+def _must_be_seen(made: Inference, objective: Objective, noise: float) -> None:
+    """Refuse intervals that would be infinite: the norm of the noise is far above the usual eigenvalues.
+
+    `noise` is that of a mean over rows for a replaced row of length 1. Usual second moments are 1 for whitened columns,
+    and usual second derivatives of log-loss are 0.2.
+    """
+    if objective is LOGISTIC:
+        each = noise * made.reach**2 / (5.6 * _INFORMATION * math.sqrt(1.0 - _FIRST_SHARE)) / 0.2
+    else:
+        each = 0.5 * noise * made.radius**2
+    if each * (2.0 * math.sqrt(made.columns) + 1.5) > _HOPELESS:
+        raise NoIntervals(
+            "the rows are too few for intervals at this budget, which would be infinite; use more rows, fewer features "
+            "or a larger epsilon, or write interval_share=0."
+        )
 
 
 def beside_inference(
@@ -144,10 +171,6 @@ def _score_wish(made: Inference, rows: int, relation: Relation, name: str, share
         relation.bound(replaced={"l1": l1, "l2": l2}, alone={"l1": 0.5 * l1, "l2": own_l2}, dimension=numbers),
         numbers,
     )
-
-
-class NoIntervals(Unsupported):
-    """This fit can be made, but it has no valid intervals. Nothing was spent."""
 
 
 def must_be_possible(made: Inference | None, *, chosen: bool, outputs: int) -> None:

@@ -119,7 +119,7 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
         labels = labels_plan(EPSILON_SHARE * epsilon, DELTA_SHARE * delta, relation)
         epsilon, delta = (1.0 - EPSILON_SHARE) * epsilon, (1.0 - DELTA_SHARE) * delta
     first = first_steps(request, rows, epsilon, delta)
-    inference = _inference(request, rows, first, epsilon, delta)
+    inference = _inference(request, rows, first, (epsilon, delta), public=counted is None)
     columns, left = first.width + request.fit_intercept, (1.0 - share) * (1.0 - first.share)
     left *= 1.0 - request.interval_share
     solver = fitting_solver(request.solver, request.objective, request.family, delta, descent=_descent(request))
@@ -189,7 +189,9 @@ def _setting(request: Request, rho: float, columns: int, solver: str, *, pure: b
     return setting(request.objective, rho, columns, solver=solver, pure=pure, **given)
 
 
-def _inference(request: Request, rows: int, first: FirstSteps, epsilon: float, delta: float) -> Inference | None:
+def _inference(
+    request: Request, rows: int, first: FirstSteps, budget: tuple[float, float], *, public: bool
+) -> Inference | None:
     """The limits for intervals, after the request for them was checked."""
     made = inference_plan(
         request.objective,
@@ -198,7 +200,8 @@ def _inference(request: Request, rows: int, first: FirstSteps, epsilon: float, d
         rows,
         constant=request.fit_intercept,
         standard=request.scaling != "public",
-        budget=(epsilon, delta),
+        public=public,
+        budget=budget,
         relation=request.relation,
     )
     must_be_possible(made, chosen=first.screen is not None, outputs=request.objective.outputs)
