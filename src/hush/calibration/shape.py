@@ -138,17 +138,17 @@ def _compare(demand: Request, loss: float) -> None:
 
 
 def _estimated(demand: Request, parts: tuple[tuple[float, int], ...], unit: Law, near: _Member | None) -> _Member:
-    """The least scale of a shape by an estimate, started at that of a similar shape."""
+    """The least scale of a shape by an estimate, started where its loss is that of a similar shape or family."""
     estimate, seen = Estimate(unit, demand.epsilon, demand.delta, parts), [] if near is None else list(near.seen)
-    if near is None:
-        start = math.log(demand.rough_size / estimate.size)
-    else:
-        start = near.log_scale + math.log(Estimate(near.unit, 1.0, 1.0, ()).size / estimate.size)
+    value, like = demand.value(unit), _best_simple(demand) if near is None else near.loss
+    start = (
+        math.log(like / value) / _power(demand) if math.isfinite(like) else math.log(demand.rough_size / estimate.size)
+    )
     try:
         log_scale = private_end(estimate.excess, start, tolerance=1e-8, like=seen)
     except Unsupported:
         return _Member(math.inf, unit, start, [])
-    return _Member(demand.value(unit) * math.exp(_power(demand) * log_scale), unit, log_scale, seen)
+    return _Member(value * math.exp(_power(demand) * log_scale), unit, log_scale, seen)
 
 
 def _by_certified_curves(demand: Request, row: Family) -> Law:

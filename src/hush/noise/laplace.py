@@ -131,6 +131,9 @@ class Laplace(LogConcave):
 # -- the functions of the descriptor -------------------------------------------------------------------------
 
 
+_SHIFTS = 4  # different shifts, from which on a grid does not resolve how often all losses are largest
+
+
 def laplace_noise(request: Request) -> Law:
     """Return the least Laplace noise for a request: the scale for pure privacy, reduced as far as delta allows.
 
@@ -149,7 +152,9 @@ def laplace_noise(request: Request) -> Law:
 
     first = max(-math.log(2.0 * request.delta), 0.0) - 0.69 * min(request.count, 30)
     tolerance = 1e-13 * math.exp(min(max(first, 0.0), 12.0)) if request.count == 1 else 1e-7
-    if request.count == 1:  # delta = 1 - e^((epsilon - shift/scale)/2), but for the lattice
+    if request.count == 1 or len(request.bound.shifts) > _SHIFTS:
+        # delta = 1 - e^((epsilon - shift/scale)/2), but for the lattice; of many different shifts the curve uses only
+        # that one of them takes what the others leave of epsilon
         first = -math.log(math.log1p(-2.0 * math.log1p(-request.delta) / request.epsilon))
     try:
         return request.least(noise_at, max(first, 0.0), tolerance=tolerance)
