@@ -130,7 +130,7 @@ BETWEEN_COARSE_POINTS = Claim(1e-4, "a smooth variance at 201 points of a range:
 TIED = Claim(1e-4, "no bound: losses this close are a tie, and the simpler family is preferred")
 COARSE_SEARCH = Claim(2e-4, "no bound: a coarse search may be wrong by this, so closer candidates are searched again")
 FLAT_MINIMUM = Claim(3e-4, "no bound: a search for a shape ends where its neighbours differ by less than this")
-ESTIMATED_MINIMUM = Claim(3e-6, "no bound: the same for a search with cheap estimates")
+ESTIMATED_MINIMUM = Claim(1e-6, "no bound: the same for a search with cheap estimates")
 WORTHLESS = Claim(5e-4, "no bound: a smaller gain does not justify a search")
 
 
