@@ -34,7 +34,7 @@ CASES = [
 def test_an_estimate_is_close_to_the_certified_delta(unit, scale, epsilon, shifts):
     noise = unit.scaled(scale)
     parts = tuple((OneNumber(noise, shift), count) for shift, count in shifts)
-    curve = parts[0][0] if shifts is ONE else Composed(parts)
+    curve = parts[0][0] if shifts is ONE else Composed(parts, 1e-7)  # a narrow bracket
     truth = float(curve.delta(epsilon))
     assert 1e-30 < truth < 0.5
     found = Estimate(unit, epsilon, truth, shifts).excess(math.log(scale))
