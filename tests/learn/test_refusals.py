@@ -124,3 +124,20 @@ def test_a_search_needs_declared_bounds_of_the_target():
     with pytest.raises(Unsupported, match="target_bounds='private'"):
         search(ridge(target_bounds="private"), ledger=paid).fit(X, y)
     assert paid.entries == ()
+
+
+def test_a_declared_number_of_rows_has_a_largest_value():
+    """Beyond it the numbers of a fit overflow, after the charge too. At the largest value every solver works."""
+    X, y, labels = rows(50)
+    paid = ledger()
+    for model, target in (
+        (ridge(ledger=paid, neighbours="add-remove"), y),
+        (logistic(neighbours="add-remove"), labels),
+    ):
+        with pytest.raises(InvalidParameter, match="n_rows must be at most 1,000,000,000,000,000"):
+            model.fit(X, target, n_rows=10**15 + 1)
+    assert paid.entries == ()
+    for changed in ({"solver": "cd"}, {"solver": "gd"}, {"n_features_to_keep": 1}, {"interval_share": 0.3}):
+        with pytest.warns(UserWarning, match="the declared bounds"):
+            made = ridge(neighbours="add-remove", **changed).fit(X, y, n_rows=10**15)
+        assert np.isfinite(made.coef_).all()

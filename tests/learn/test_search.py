@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 from unittest.mock import patch
@@ -254,6 +255,20 @@ def exact_score(model, rows, target):
         return holdout_score.noisy_score(
             model, rows, target, holdout_score.score_mechanism(model, 1.0, 1e-6), None, len(rows)
         )
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_the_score_of_a_row_does_not_depend_on_its_place(classes):
+    """One row more or less moves the others to other places. A matrix product rounds some of them differently."""
+    numbers = np.random.default_rng()
+    held, model = numbers.normal(size=(203, 40)), classifier()
+    model.coef_, model.intercept_ = numbers.normal(size=(classes, 40)), numbers.normal(size=classes)
+    model.limits_ = np.tile([-2.0, 2.0], (40, 1))
+    seen = holdout_score.margins(model, held)
+    assert seen.shape == ((203,) if classes == 1 else (203, 3))
+    np.testing.assert_allclose(seen, model._linear(held), atol=1e-12)
+    for start, end in itertools.product(range(8), (100, 201, 202, 203)):
+        np.testing.assert_array_equal(holdout_score.margins(model, held[start:end]), seen[start:end])
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=6), st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))

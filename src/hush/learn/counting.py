@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import BudgetExceeded, Unsupported, whole
+from hush.errors import BudgetExceeded, Unsupported, reject, whole
 from hush.learn.fit_words import ROWS
 from hush.learn.relation import Relation
-from hush.learn.row_count import LEAST_ROWS, RowCount
+from hush.learn.row_count import LARGEST_ROWS, LEAST_ROWS, RowCount
 from hush.ledger import Ledger
 from hush.privacy.charge import Budget, Charge
 from hush.sampling.entropy import Entropy
@@ -34,7 +34,12 @@ Rest = Callable[[RowCount], tuple[list[Charge], Budget]]
 
 def declared_rows(n_rows: Any) -> int | None:
     """The declared number of rows, checked; None if it is to be released."""
-    return None if n_rows is None else whole("n_rows", n_rows, LEAST_ROWS, "write n_rows=100_000")
+    if n_rows is None:
+        return None
+    given = whole("n_rows", n_rows, LEAST_ROWS, "write n_rows=100_000")
+    if given > LARGEST_ROWS:
+        raise reject("n_rows", n_rows, f"at most {LARGEST_ROWS:,}", "write n_rows=100_000")
+    return given
 
 
 def must_need(n_rows: Any, relation: Relation) -> None:

@@ -19,7 +19,7 @@ from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.entropy import Entropy
 from hush.sampling.mechanism import Mechanism
 
-__all__ = ["noisy_score", "score_mechanism"]
+__all__ = ["margins", "noisy_score", "score_mechanism"]
 
 Array = NDArray[np.float64]
 
@@ -54,8 +54,21 @@ def noisy_score(
     return 1.0 - error if classifier else -error
 
 
+def margins(model: Any, rows: Array) -> Array:
+    """The margins that the model predicts with, computed column by column.
+
+    Each row has its own products and sums. So its margins do not depend on its place and on the number of rows, as
+    the sensitivity for one row more or less requires. A matrix product rounds some rows differently at another place.
+    """
+    coefficients, limits = np.atleast_2d(model.coef_), model.limits_
+    made = np.repeat(np.atleast_1d(model.intercept_)[:, None], len(rows), axis=1)
+    for own, (low, high), column in zip(coefficients.T, limits, rows.T, strict=True):
+        made += own[:, None] * np.clip(column, low, high)
+    return made.T if len(made) > 1 else made[0]
+
+
 def _wrong_labels(model: Any, rows: Array, target: Any) -> tuple[int, float]:
-    places = model._places(model._linear(rows))
+    places = model._places(margins(model, rows))
     right = sum(int(label.where(target[places == place], one).sum()) for place, one in enumerate(model.classes_))
     return len(places) - right, 1.0
 
@@ -65,7 +78,7 @@ def _squared_errors(model: Any, rows: Array, target: Any) -> tuple[int, float]:
     span = span_of("target_bounds", model.target_bounds, 1)
     low, high = float(span.low[0]), float(span.high[0])
     largest = _LIMIT * (high - low)
-    off = (np.clip(model._linear(rows), low, high) - np.clip(target.astype(np.float64), low, high)) / largest
+    off = (np.clip(margins(model, rows), low, high) - np.clip(target.astype(np.float64), low, high)) / largest
     # NaN is replaced by the largest error, so that every row gives an integer from 0 to _GRAIN
     total = int(np.rint(np.nan_to_num(np.minimum(off * off, 1.0), nan=1.0) * _GRAIN).astype(np.int64).sum())
     return total, largest**2 / _GRAIN

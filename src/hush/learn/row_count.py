@@ -23,11 +23,12 @@ from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.entropy import Entropy
 from hush.sampling.mechanism import Mechanism
 
-__all__ = ["LEAST_ROWS", "SHARE", "RowCount"]
+__all__ = ["LARGEST_ROWS", "LEAST_ROWS", "SHARE", "RowCount"]
 
 #: The share of epsilon that the number of rows uses.
 SHARE = 0.03
 LEAST_ROWS = 2  # smaller noisy numbers are raised to this
+LARGEST_ROWS = 10**15  # larger noisy numbers are lowered to this; below 2^50, so that every grain is at least 1
 
 
 @dataclass(frozen=True)
@@ -60,4 +61,4 @@ class RowCount:
         self.mechanism.prepare()
         payment = pay(ledger, [self.mechanism.charge], budget=Budget(self.epsilon, 0.0), **where)  # type: ignore[arg-type]
         noisy = Paid(payment, entropy).release(self.mechanism, np.array([exact], dtype=np.int64), "number of rows")
-        return max(int(noisy[0]), LEAST_ROWS), payment.entry
+        return min(max(int(noisy[0]), LEAST_ROWS), LARGEST_ROWS), payment.entry
