@@ -46,7 +46,7 @@ def test_regression_with_a_ledger(people, tmp_path, capsys):
 
 def test_a_small_budget_gives_the_mean_and_says_so(people, capsys):
     words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100"]
-    assert main([*words, "--epsilon", "0.001", "--delta", "1e-6", "--interval-share", "0"]) == 0
+    assert main([*words, "--epsilon", "0.001", "--delta", "1e-6"]) == 0
     assert "the model is the mean of the target" in capsys.readouterr().out
 
 
@@ -272,6 +272,9 @@ def test_one_row_more_or_less(people, tmp_path, capsys):
 def test_intervals_stand_beside_the_coefficients(people, capsys):
     words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", "--feature", "age:0:100"]
     words += ["--epsilon", "8", "--delta", "1e-6"]
+    assert main(words) == 0
+    assert "±" not in capsys.readouterr().out
+    words += ["--interval-share", "0.3"]
     assert main([*words, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     found = shown["intervals"]["age"]
@@ -283,13 +286,10 @@ def test_intervals_stand_beside_the_coefficients(people, capsys):
     assert main([*words, "--level", "0.8"]) == 0
     text = capsys.readouterr().out
     assert "estimate and 80 % interval" in text and "±" in text and "30 % of the budget" in text
-    assert main([*words, "--interval-share", "0"]) == 0
-    assert "±" not in capsys.readouterr().out
     assert main([*words, "--level", "2"]) == 2 and "--level" in capsys.readouterr().err
 
 
-def test_a_model_without_valid_intervals_is_fitted_without_them(people, capsys):
-    """Unless a share is named: then the command says why there are none."""
+def test_a_model_without_valid_intervals_says_why(people, capsys):
     words = ["learn", str(people), "--model", "ridge", "--target", "spending:0:300", *BUDGET, "--keep", "1"]
     words += ["--feature", "age:0:100", "--feature", "noise:0:1"]
     lines = people.read_text().splitlines()

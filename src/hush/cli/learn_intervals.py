@@ -1,4 +1,4 @@
-"""The intervals of coefficients in `hush learn`: options, the fit with or without them, and what is shown."""
+"""The intervals of coefficients in `hush learn`: options, the fit, and what is shown."""
 
 from __future__ import annotations
 
@@ -12,35 +12,30 @@ from hush.cli.text import finite, number, table
 
 __all__ = ["coefficient_table", "fitted", "interval_options", "intervals_of", "sentences"]
 
-#: The share of the budget that intervals have if the command does not name one.
-SHARE = 0.3
-
 
 def interval_options(learn: argparse.ArgumentParser) -> None:
     """Add the options of intervals."""
     learn.add_argument(
         "--interval-share",
         type=number,
+        default=0.0,
         metavar="SHARE",
-        help=f"the share of the budget for intervals of the coefficients (default {SHARE:g}); 0 makes none",
+        help="the share of the budget for intervals of the coefficients, such as 0.3 (default 0: no intervals)",
     )
     learn.add_argument("--level", type=number, default=0.95, metavar="L", help="of the intervals (default 0.95)")
 
 
 def fitted(model: Any, options: argparse.Namespace, fit: Callable[[Any], Any]) -> Any:
-    """The fitted model with intervals. A model that can have none is fitted without, unless a share was named."""
+    """The fitted model, with intervals if they have a share of the budget."""
     from hush.errors import must_be_level
     from hush.learn.inference_plan import NoIntervals
 
     must_be_level(options.level)
-    given = options.interval_share
     try:
-        return fit(model.set_params(interval_share=SHARE if given is None else given))
+        return fit(model.set_params(interval_share=options.interval_share))
     except NoIntervals as failure:  # nothing was spent
-        if given is not None:
-            words = str(failure).replace("n_features_to_keep='all'", "--keep all")
-            raise NoIntervals(words.replace("interval_share=0", "--interval-share 0")) from failure
-        return fit(model.set_params(interval_share=0.0))
+        words = str(failure).replace("n_features_to_keep='all'", "--keep all")
+        raise NoIntervals(words.replace("interval_share=0", "--interval-share 0")) from failure
 
 
 def intervals_of(model: Any, names: list[str], level: float) -> dict[str, dict[str, Any]]:
