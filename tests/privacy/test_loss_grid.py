@@ -25,7 +25,9 @@ def test_the_grid_does_not_depend_on_grids_before_it(noise, step, monkeypatch):
         loss_grid._ENDS[similar] = end
         again, same = sampled.__wrapped__(pair, False, step)
         assert np.array_equal(again, grid)
-        assert np.array_equal(same.upper, curve.upper) and np.array_equal(same.lower, curve.lower)
+        # numpy computes the last numbers of an array by another instruction on some machines: the last bit differs
+        np.testing.assert_allclose(same.upper, curve.upper, rtol=1e-13)
+        np.testing.assert_allclose(same.lower, curve.lower, rtol=1e-13)
         assert loss_grid._ENDS[similar] == grid.size + grid.size // 16 + 8
     assert curve.upper[-1] <= 1e-55 < curve.upper[-2]
 
