@@ -91,3 +91,11 @@ def test_families_with_far_more_loss_are_left_out_with_a_reason():
     (reason,) = (choice.reason for choice in plan.ranking if choice.family == "stable")
     assert "about 1.1" in reason
     assert hush.calibrate(1.0, 1e-6, twenty, loss="mae", family="stable").value > 1.01 * plan.value
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(8.0, 0.1), (6.0, 0.3), (20.0, 0.01)])
+def test_flipped_huber_noise_where_every_member_at_the_kink_is_private(epsilon, delta):
+    """The family contains Laplace noise, so it never needs more."""
+    found = hush.calibrate(epsilon, delta, family="flipped_huber")
+    assert found.variance <= 1.000001 * hush.calibrate(epsilon, delta, family="laplace").variance
+    assert hush.delta(found.noise, epsilon) <= delta

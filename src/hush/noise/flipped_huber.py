@@ -248,7 +248,9 @@ def _noise(request: Request) -> Law:
     laplace_like = request.regime < 0.9
     found = request.limits(FAMILY) if laplace_like else [request.search(FAMILY)]
     if laplace_like or request.value(noise_at(b)) < up(request.value(found[0]), COARSE_SEARCH):
-        found.append(request.least(noise_at, b, tolerance=1e-9))
+        lowest = noise_at(low)  # no member at the kink has less noise
+        private = b == low and request.meets(lowest)
+        found.append(lowest if private else request.least(noise_at, b, tolerance=1e-9))
     return min(found, key=request.value)
 
 

@@ -52,7 +52,7 @@ def _asked(query: QueryDescription, measure: Prepared) -> str:
     name = column if isinstance(column, str) or column is None else str(column.get_name())
     kind = _KINDS.get(measure.kind, measure.kind.replace("_", " "))
     share = getattr(declared, "q", None)
-    if measure.kind == "quantile" and share is not None:
+    if isinstance(share, int | float):
         kind = "median" if share == _HALF else f"quantile {share}"
     text = f"{measure.name}: {kind}" + (f" of {name}" if name else "")
     if measure.name in query.open_bounds:
