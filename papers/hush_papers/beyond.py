@@ -4,6 +4,7 @@ it is from the limit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -33,7 +34,13 @@ def plan(epsilon: float, delta: float, k: int) -> hush.Plan:
 
 
 def _variance(epsilon: float, delta: float, k: int, family: str) -> float:
-    return next(choice.loss for choice in plan(epsilon, delta, k).ranking if choice.family == family)
+    found = next(choice for choice in plan(epsilon, delta, k).ranking if choice.family == family)
+    if found.noise is not None:
+        return found.loss
+    if not found.reason.startswith("not searched"):
+        return math.inf
+    # left out of the ranking, because its loss is far above that of another family
+    return float(hush.calibrate(epsilon, delta, hush.Sensitivity(linf=1.0, l0=k), family=family).value)
 
 
 def gain(epsilon: float, delta: float, k: int) -> float:
