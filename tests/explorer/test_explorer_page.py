@@ -218,7 +218,8 @@ def test_the_keyboard_reaches_everything_in_order_and_focus_is_seen(page):
             break
         assert seen, f"focus on {name} cannot be seen"
         reached.append(name)
-    free = [name for name in names() if name not in ("stable", "staircase")]
+    # the best noise is always shown, and two families have no noise here
+    free = [name for name in names() if name not in ("staircase", "asinh", "stable")]
     questions = {f"What is {word}?" for word in ("epsilon", "delta", "sensitivity", "a group", "a release")}
     questions |= {"What are numbers per person?", "What are these noises?"}
     order = [
