@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import tempfile
 
@@ -85,3 +86,14 @@ def test_a_full_disk_is_noticed_and_nothing_is_kept(monkeypatch):
     for _ in range(3):
         kept.append(np.zeros(10))
     assert kept.lost and not list(kept)
+
+
+def test_a_fit_that_ends_leaves_no_open_file():
+    """The suite turns a warning about an open file into an error."""
+    kept = KeptBlocks(in_memory=0)
+    kept.append(np.arange(4000))
+    file = kept._file
+    assert file is not None and not file.closed
+    del kept
+    gc.collect()
+    assert file.closed

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -56,6 +57,7 @@ class KeptBlocks:
         try:
             if self._file is None:
                 self._secret, self._file = os.urandom(32), tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+                weakref.finalize(self, self._file.close)  # a fit that is finished or fails leaves no open file
                 self._writer = self._cipher()
             self._places.append(tuple(self._written(array) for array in arrays))
         except OSError:
