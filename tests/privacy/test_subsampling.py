@@ -203,3 +203,41 @@ def test_what_is_not_proved_is_refused() -> None:
         hush.subsample(hush.Gaussian(1.0), 0.1, hush.Sensitivity(linf=1.0, l0=1, neighbours="replace"))
     with pytest.raises(hush.InvalidParameter, match="noise"):
         hush.subsample(1.0, 0.1)  # type: ignore[arg-type]
+
+
+def _two_steps(sigma: float, rate: float, epsilon: float, *, added: bool) -> float:
+    """delta of two sampled Gaussian steps by direct convolution with 30 digits: the first loss is integrated, and the
+    second one is above epsilon minus the first beyond one point, on one side of it.
+    """
+    mp = mpmath.mp.clone()
+    mp.dps = 30
+    q, s = mp.mpf(rate), mp.mpf(sigma)
+    loss = lambda x: mp.log1p(q * mp.expm1((2 * x - 1) / (2 * s * s)))  # noqa: E731
+    density = lambda x: mp.npdf(x, 0, s)  # noqa: E731
+    below = lambda x: mp.ncdf(x / s)  # noqa: E731
+    mixed = lambda x: (1 - q) * below(x) + q * below(x - 1)  # noqa: E731
+
+    def where(level: mp.mpf) -> mp.mpf:
+        """The point at which the loss has this level."""
+        if mp.expm1(level) <= -q:
+            return -mp.inf
+        return (1 + 2 * s * s * mp.log1p(mp.expm1(level) / q)) / 2
+
+    def rest(x: mp.mpf) -> mp.mpf:
+        if added:  # P is the Gaussian, Q the mixture, and the losses are -loss(x)
+            end = where(-epsilon - loss(x))
+            return density(x) * (below(end) - mp.exp(epsilon + loss(x)) * mixed(end))
+        end = where(epsilon - loss(x))
+        first = (1 - q) * density(x) + q * density(x - 1)
+        return first * (mp.one - mixed(end) - mp.exp(epsilon - loss(x)) * (mp.one - below(end)))
+
+    return float(mp.quad(rest, [-14 * s, -4 * s, -1, 0, 1, 2, 4 * s + 1, 14 * s + 1]))
+
+
+@pytest.mark.parametrize(("sigma", "rate", "epsilon"), [(0.8, 0.05, 0.3), (1.5, 0.5, 0.4), (2.0, 0.2, 0.1)])
+def test_two_steps_by_convolution_with_many_digits(sigma: float, rate: float, epsilon: float) -> None:
+    """Both directions: the larger one is the delta of the two steps."""
+    exact = max(_two_steps(sigma, rate, epsilon, added=added) for added in (False, True))
+    found = hush.compose([hush.subsample(hush.Gaussian(sigma), rate, times=2)]).delta_bracket(epsilon)
+    assert found.lower * (1.0 - 1e-9) <= exact <= found.upper * (1.0 + 1e-9)
+    assert found.upper - found.lower <= 1e-3 * exact
