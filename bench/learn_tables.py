@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from marker import table
 
-__all__ = ["cells", "columns", "missed", "ratios", "summary"]
+__all__ = ["cells", "columns", "excesses", "missed", "ratios", "summary"]
 
-TRIVIAL, OURS = "no features", "hush"
+TRIVIAL, OURS, NOT_PRIVATE = "no features", "hush", "not private"
 METHODS = (
     *("row-clipped GD", "whitened GD", "AdaSSP", "boosted AdaSSP", "objective perturbation", "diffprivlib"),
     TRIVIAL,
@@ -60,6 +60,25 @@ def columns(lines: list[dict[str, Any]], names: Sequence[str]) -> str:
         for line in lines
     ]
     return table(["set", "epsilon", *names], rows)
+
+
+def excesses(lines: list[dict[str, Any]], names: Sequence[str]) -> str:
+    """The error without noise, and what each method adds to it on the same splits, with its standard error.
+
+    The last column has hush's excess divided by that of the best other method.
+    """
+    rows = []
+    for line in lines:
+        base = np.array(line["errors"][NOT_PRIVATE])
+        off = {name: np.array(line["errors"][name]) - base for name in names if name in line["errors"]}
+        shown = [
+            f"{off[name].mean():.4f} ± {off[name].std() / math.sqrt(max(len(base) - 1, 1)):.4f}" if name in off else ""
+            for name in names
+        ]
+        best = min(float(each.mean()) for name, each in off.items() if name != OURS)
+        row = [line["set"], f"{line['epsilon']:g}", f"{base.mean():.4f}", *shown]
+        rows.append([*row, f"{float(off[OURS].mean()) / best:.2f}"])
+    return table(["set", "epsilon", NOT_PRIVATE, *names, "hush / best rival"], rows)
 
 
 def ratios(lines: list[dict[str, Any]]) -> str:

@@ -47,9 +47,11 @@ _HOPELESS = 1.5
 #: Below nu = 0.001 the largest clip of whitened gradients is this over nu, so that its bias fades with the noise.
 _FADES = 0.0005
 _LOOSEST = 16.0
-#: The share of the matrix in what whitened gradients have; a smaller one for logistic loss and many columns if the
-#: noise hides the eigenvalues of the matrix.
-_MATRIX_SHARE, _HIDDEN_SHARE, _MANY_COLUMNS = 0.3, 0.1, 50
+#: The share of the matrix in what whitened gradients have; a smaller one, by loss, for many columns if the noise hides
+#: the eigenvalues of the matrix.
+_MATRIX_SHARE, _HIDDEN_SHARE, _MANY_COLUMNS = 0.3, {"squared": 0.2, "logistic": 0.1}, 50
+#: Up to this nu a hidden matrix gets more and shorter steps; above it the noise of a gradient is too large for them.
+_FAINT_GRADIENTS = 0.2
 #: The factor of rho^(-1/3) in the clipping bound, by loss.
 _CLIP = {"squared": 0.2, "logistic": 0.1}
 
@@ -61,7 +63,8 @@ class Setting:
     solver: str
     passes: int
     step: float
-    #: one clipping bound for every coordinate, the intercept's last; the noise is proportional to them
+    #: one clipping bound for every coordinate, the intercept's last; the noise is proportional to them. The solver
+    #: "mean" has the knee of its taper here.
     clips: tuple[float, ...]
     #: the largest length of a row in sums of products, as a multiple of the length of a typical row
     radius: float
@@ -70,6 +73,8 @@ class Setting:
     momentum: float = 0.0
     #: the share of the matrix in what whitened gradients have; the gradients have the rest
     matrix_share: float = 0.3
+    #: the number of last steps of whitened gradients whose weights are averaged
+    averaged: int = 1
 
 
 @lru_cache(maxsize=256)
@@ -180,27 +185,48 @@ def _whitened(
     share = _MATRIX_SHARE
     radius = _radius_rule(_matrix_noise(rho / math.sqrt(share), columns))
     hidden = radius**2 * (columns + 1.0) * rho / math.sqrt(share) > 0.5
-    if hidden and columns > _MANY_COLUMNS and objective is LOGISTIC:
-        share = _HIDDEN_SHARE
+    many = hidden and columns > _MANY_COLUMNS and objective.outputs == 1
+    averaged = many and nu < _FAINT_GRADIENTS and not pure
+    if averaged or (many and objective is LOGISTIC):
+        share = _HIDDEN_SHARE[objective.name]
         radius = _radius_rule(_matrix_noise(rho / math.sqrt(share), columns))
-    if objective is SQUARED:
-        reach = min(max(0.19 / math.sqrt(nu), 0.3), max(2.0, _FADES / nu), _LOOSEST)
-        # if the noise of the matrix hides its eigenvalues, steps reach less far
-        count = 10 if hidden and nu < 0.2 and not pure else 5
-    elif objective.outputs > 1:
-        # the slopes of all classes are longer together, and the noise has C - 1 times as many directions
-        reach = min(max(0.2 / math.sqrt(nu * math.sqrt(objective.outputs - 1)), 0.2), max(0.6, _FADES / nu), _LOOSEST)
-        count = min(max(round(3.4 / math.sqrt(nu)), 4), _PURE_PASSES if pure else _PASSES)
+    if averaged:
+        reach, rule = _clip_of_plain_gradients(objective, nu), _PASSES
     else:
-        reach = min(max(0.06 / math.sqrt(nu), 0.15), max(0.5, _FADES / nu), _LOOSEST)
-        count = min(max(round(2.6 / math.sqrt(nu)), 3), _PURE_PASSES if pure else _PASSES)
-    count = count if passes is None else whole("passes", passes)
+        reach, rule = _reach_and_passes(objective, nu, hidden=hidden, pure=pure)
+    count = rule if passes is None else whole("passes", passes)
     numbers = columns * objective.outputs
     if count * numbers > MOST_DRAWS:
         raise reject("passes", passes, f"at most {MOST_DRAWS // numbers} for {numbers} weights", "write passes=10")
-    momentum = max(0.0, 1.0 - 10.0 / count) if objective is not SQUARED else 0.0
+    momentum = max(0.0, 1.0 - 10.0 / count) if objective is not SQUARED and not averaged else 0.0
     reach = reach if clip is None else within("clip", clip, 1e-6, 1e6, "write clip=0.5")
-    return Setting("whitened", count, _step(step, 1.0), (reach * math.sqrt(columns),), radius, rho, momentum, share)
+    clips = (reach * math.sqrt(columns),)
+    last = max(1, count // 2) if averaged else 1
+    return Setting("whitened", count, _step(step, 1.0), clips, radius, rho, momentum, share, last)
+
+
+def _clip_of_plain_gradients(objective: Objective, nu: float) -> float:
+    """The clip if many columns have a matrix that is hidden by its noise, so that steps are those of plain gradients.
+
+    A smaller clip reduces the noise by more than the signal, and slows the steps down. So there are many steps, and
+    the weights of the second half of them are averaged.
+    """
+    return 0.7 if objective is SQUARED else min(max(0.06 / math.sqrt(nu), 0.15), 0.5)
+
+
+def _reach_and_passes(objective: Objective, nu: float, *, hidden: bool, pure: bool) -> tuple[float, int]:
+    """The clip, as a multiple of the length of a typical row, and the number of steps."""
+    if objective is SQUARED:
+        reach = min(max(0.19 / math.sqrt(nu), 0.3), max(2.0, _FADES / nu), _LOOSEST)
+        # if the noise of the matrix hides its eigenvalues, steps reach less far
+        return reach, 10 if hidden and nu < _FAINT_GRADIENTS and not pure else 5
+    most = _PURE_PASSES if pure else _PASSES
+    if objective.outputs > 1:
+        # the slopes of all classes are longer together, and the noise has C - 1 times as many directions
+        reach = min(max(0.2 / math.sqrt(nu * math.sqrt(objective.outputs - 1)), 0.2), max(0.6, _FADES / nu), _LOOSEST)
+        return reach, min(max(round(3.4 / math.sqrt(nu)), 4), most)
+    reach = min(max(0.06 / math.sqrt(nu), 0.15), max(0.5, _FADES / nu), _LOOSEST)
+    return reach, min(max(round(2.6 / math.sqrt(nu)), 3), most)
 
 
 def _matrix_noise(rho: float, columns: int) -> float:

@@ -1,40 +1,90 @@
 """The mean of the target alone: one released number, for fits with too few rows to learn more at their budget.
 
-The target is mapped from its public range to z in [-1, 1], and q = round(G z) is summed over the rows. One replaced row
-moves this integer by at most 2G, and one row has at most the size G. The whole budget of the fit is for this number, so
-its noise is the least that is known for one number. The mean is shrunk towards the middle of the range as in `scaling`.
+The target is mapped from its public range to z in [-1, 1] and to the integer q = round(G z). If the noise of the mean
+of z would be large, the integers are tapered: beyond the knee A they grow by one third, so that |q| <= B = A + (G -
+A)//3. The sum over the rows is released with the whole budget. One replaced row moves it by at most 2B, and one row has
+at most the size B (B = G without a taper), so a taper divides the noise by G/B = 1.6. It moves the mean of a skewed
+target by less than that, because most targets are well inside of their declared range. The noisy mean is shrunk towards
+the middle of the range as in `scaling`, and then stretched again where the taper compresses.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.learn.affine import Affine
 from hush.learn.budget import Part, Wish
 from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW, Relation
-from hush.learn.scaling import GRAIN, Scaling, Span, moment_sums, shrunk_mean
+from hush.learn.scaling import GRAIN, Scaling, Span, shrunk_mean
 
-__all__ = ["LEVEL", "level_scaling", "level_wish"]
+__all__ = ["LEVEL", "NO_KNEE", "level_knee", "level_scaling", "level_wish", "stretched", "tapered"]
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 LEVEL = "mean of the target"
+NO_KNEE = 1.0
+#: Beyond this part of half the range a target counts one third, if the noise of the plain mean is larger than _NOISY.
+_KNEE, _NOISY = 0.45, 0.05
+#: The slope of the taper beyond the knee is 1 over this number.
+_SLOPE = 3
+#: A noisy mean beyond this is stretched, so that the largest tapered mean becomes the end of the range. It is less than
+#: the knee: the mean of a target that is partly beyond the knee is further out than its tapered mean.
+_STRETCHED = 0.4
 
 
-def level_wish(relation: Relation = REPLACED_ROW) -> Wish:
+def level_knee(epsilon: float, rows: float) -> float:
+    """The knee of the taper in units of half the range: a rule of public facts only.
+
+    `rows` is the number of rows, divided by the effect of a neighbour in units of one replaced row. sqrt(2)/epsilon is
+    the deviation of Laplace noise, which is close to the least for one number at a small epsilon.
+    """
+    return _KNEE if math.sqrt(2.0) / epsilon * 2.0 / rows > _NOISY else NO_KNEE
+
+
+def _ends(knee: float) -> tuple[int, int]:
+    """A and B: the integer of the knee, and the largest integer of a row."""
+    start = round(knee * GRAIN)
+    return start, start + (int(GRAIN) - start) // _SLOPE
+
+
+def level_wish(knee: float, relation: Relation = REPLACED_ROW) -> Wish:
     """The release of one integer sum with the whole budget."""
-    bound = relation.bound(replaced={"linf": 2.0 * GRAIN}, alone={"linf": GRAIN}, l0=1)
+    most = float(_ends(knee)[1])
+    bound = relation.bound(replaced={"linf": 2.0 * most}, alone={"linf": most}, l0=1)
     return Wish(LEVEL, 1.0, bound, bound)
 
 
-def level_scaling(targets: Iterator[Array], count: int, span: Span, target: Span, part: Part, paid: Paid) -> Scaling:
+def tapered(values: Array, target: Span, knee: float) -> Integers:
+    """The integers of some targets, at most B in size; values outside of the range are moved to its ends."""
+    ends = np.array([GRAIN])
+    q = np.rint(Affine(target.middle, GRAIN / target.half, -ends, ends).of(values[:, None]))[:, 0].astype(np.int64)
+    start, size = _ends(knee)[0], np.abs(q)
+    return np.sign(q) * np.where(size > start, start + (size - start) // _SLOPE, size)
+
+
+def stretched(mean: float, knee: float) -> float:
+    """The mean of z that belongs to a tapered mean, in [-1, 1]."""
+    if knee == NO_KNEE:
+        return mean
+    size, top = abs(mean), knee + (1.0 - knee) / _SLOPE
+    beyond = max(0.0, size - _STRETCHED) * (1.0 - _STRETCHED) / (top - _STRETCHED)
+    return math.copysign(min(min(size, _STRETCHED) + beyond, 1.0), mean)
+
+
+def level_scaling(
+    targets: Iterator[Array], count: int, span: Span, target: Span, knee: float, part: Part, paid: Paid
+) -> Scaling:
     """The scaling of all columns by their public ranges, with the centre of the target at its noisy mean."""
-    total = sum((moment_sums(y[:, None], target)[0] for y in targets), np.zeros(1, dtype=np.int64))
+    total = sum(int(tapered(y, target, knee).sum()) for y in targets)
     scale = count * GRAIN
-    noisy = paid.release(part.mechanism, total, part.wish.name) / scale
+    noisy = paid.release(part.mechanism, np.array([total], dtype=np.int64), part.wish.name) / scale
     found = Scaling.public(span.joined(target))
-    found.centre[-1] = target.middle[0] + target.half[0] * float(shrunk_mean(noisy, part.deviation / scale)[0])
+    middle = stretched(float(shrunk_mean(noisy, part.deviation / scale)[0]), knee)
+    found.centre[-1] = target.middle[0] + target.half[0] * middle
     return found

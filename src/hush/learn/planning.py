@@ -16,7 +16,7 @@ from hush.learn.descent import updates_wish
 from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
 from hush.learn.inference_plan import Inference, beside_inference, inference_plan, must_be_possible, must_have_share
 from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
-from hush.learn.level import level_wish
+from hush.learn.level import level_knee, level_wish
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import SQUARED, Objective
 from hush.learn.relation import REPLACED_ROW, Relation
@@ -126,7 +126,7 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
     # a neighbour with the effect of k replaced rows among N has that of one row among N / k
     among, vectors = rows / relation.moves, solver in ("auto", "whitened")
     rho = relative_noise(epsilon, delta, left, among, columns, vectors=vectors)
-    chosen = _setting(request, rho, columns, solver, pure=delta == 0.0)
+    chosen = _setting(request, rho, columns, solver, (epsilon, delta), among)
     if not request.private:
         return Plan(request, rows, chosen, counted=counted, first=first, inference=inference)
     wishes = beside_inference(
@@ -141,7 +141,7 @@ def _wishes(request: Request, rows: int, width: int, chosen: Setting, share: flo
     """The parts of a fit with `width` features; `share` of the budget is for the scaling."""
     columns, left, relation = width + request.fit_intercept, 1.0 - share, request.relation
     if chosen.solver == "mean":
-        return [level_wish(relation)]
+        return [level_wish(chosen.clips[0], relation)]
     scaled = width + (request.target_span is not None)
     wishes = [moments_wish(scaled, share, relation)] if share else []
     if chosen.solver == "statistics":
@@ -182,11 +182,15 @@ def _scaling_share(request: Request) -> float:
     return within("scaling_share", request.scaling_share, 0.01, 0.99, "write scaling_share=0.25")
 
 
-def _setting(request: Request, rho: float, columns: int, solver: str, *, pure: bool) -> Setting:
+def _setting(
+    request: Request, rho: float, columns: int, solver: str, budget: tuple[float, float], among: float
+) -> Setting:
+    """The settings of the solver; `among` is the number of rows in units of the effect of a neighbour."""
+    epsilon, delta = budget
     if solver == "auto" and _only_mean(request, rho, columns):
-        return Setting("mean", 1, 1.0, (math.inf,), math.inf, rho)
+        return Setting("mean", 1, 1.0, (level_knee(epsilon, among),), math.inf, rho)
     given = {"passes": request.passes, "step": request.step, "clip": request.clip}
-    return setting(request.objective, rho, columns, solver=solver, pure=pure, **given)
+    return setting(request.objective, rho, columns, solver=solver, pure=delta == 0.0, **given)
 
 
 def _inference(

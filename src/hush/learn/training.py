@@ -126,7 +126,7 @@ def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:
     elif level is not None:
         assert target is not None
         targets = (y for _, y in chunks(source))
-        found = level_scaling(targets, made.rows, request.span, target, level, paid)
+        found = level_scaling(targets, made.rows, request.span, target, made.setting.clips[0], level, paid)
     elif request.private and request.scaling != "paper":
         found = Scaling.public(span)
     else:

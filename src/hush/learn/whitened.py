@@ -139,6 +139,8 @@ def whitened_descent(
         trace.gradients.append(gradient)
         if after_pass is not None:
             after_pass(index + 1, trace)
+    if setting.averaged > 1:
+        trace.weights[-1] = np.mean(trace.weights[-setting.averaged :], axis=0)
     return trace, shape
 
 
@@ -153,13 +155,15 @@ def response(setting: Setting, objective: Objective) -> float:
     """
     curvature = objective.curvature
     share = 1.0 if objective is SQUARED else 0.5
-    moved, velocity = np.zeros(setting.passes), np.zeros(setting.passes)
+    moved, velocity, last = np.zeros(setting.passes), np.zeros(setting.passes), np.zeros(setting.passes)
     for index in range(setting.passes):
         step = setting.step * (1.0 if objective is not SQUARED else max(1.0 / (index + 1.0), _LEAST_STEP))
         velocity = setting.momentum * velocity + share * moved
         velocity[index] += 1.0
         moved = moved - step * velocity
-    return float(moved @ moved) / curvature**2
+        if index >= setting.passes - setting.averaged:
+            last += moved / setting.averaged
+    return float(last @ last) / curvature**2
 
 
 def shifted(value: int, shift: int) -> int:
