@@ -20,7 +20,7 @@ from hush.learn.moment_solver import Products, quadratic_minimum
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.softmax import Softmax
-from hush.learn.whitened import Geometry, geometry, shifted, unit_bits
+from hush.learn.whitened import Geometry, geometry, response, shifted, unit_bits
 from hush.learn.whole_rows import WholeRows
 from hush.learn.whole_sums import ENTRY, EXACT, SLOPE_BITS, ExactSum, Integers
 
@@ -102,13 +102,8 @@ def class_variance(error: float, setting: Setting, objective: Softmax, columns: 
     The linear recursion of the steps has half of the curvature that they assume. Gradients that are clipped far below
     their typical length hold the weights less.
     """
-    share = 0.5 * min(1.0, setting.clips[0] / (_TYPICAL * math.sqrt(columns)))
-    moved, velocity = np.zeros(setting.passes), np.zeros(setting.passes)
-    for index in range(setting.passes):
-        velocity = setting.momentum * velocity + share * moved
-        velocity[index] += 1.0
-        moved = moved - setting.step * velocity
-    return float(moved @ moved) * (error / objective.curvature) ** 2
+    held = 0.5 * min(1.0, setting.clips[0] / (_TYPICAL * math.sqrt(columns)))
+    return response(setting, objective, held=held) * error**2
 
 
 def shrunk_classes(weights: Array, hessian: Array, variance: float, *, constant: bool) -> Array:

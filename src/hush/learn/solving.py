@@ -145,7 +145,8 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
         variance = class_variance(error, setting, request.objective, problem.width)
         last = shrunk_classes(last, shape.hessian, variance, constant=constant)
     else:
-        variance = error**2 * response(setting, request.objective)
+        held = 1.0 if request.objective is SQUARED else 0.5  # of the bound on the curvature
+        variance = error**2 * response(setting, request.objective, held=held)
         last = shrunk(last, shape.hessian, variance, request.objective, constant=constant)
     trace.weights[-1] = without_small(last, variance / np.diag(shape.hessian), problem.penalty)
     trace.second_moments = shape.hessian

@@ -129,8 +129,7 @@ def whitened_descent(
         total = shape.matrix @ rows.gradient(weights)
         released = noise.on(np.array([shifted(int(value), shift) for value in total], dtype=np.int64))
         gradient = shape.back @ (np.ldexp(released, -unit) / count)
-        step = setting.step * (1.0 if rows.objective is not SQUARED else max(1.0 / (index + 1.0), _LEAST_STEP))
-        hessian = shape.hessian * (curvature / step)
+        hessian = shape.hessian * (curvature / _step_length(setting, rows.objective, index))
         point = weights + setting.momentum * (weights - previous)
         previous = weights
         weights = quadratic_minimum(hessian, hessian @ point - gradient, penalty, 0.0)
@@ -148,22 +147,23 @@ def whitened_descent(
 _LEAST_STEP = 0.3
 
 
-def response(setting: Setting, objective: Objective) -> float:
+def _step_length(setting: Setting, objective: Objective, index: int) -> float:
+    return setting.step * (max(1.0 / (index + 1.0), _LEAST_STEP) if objective is SQUARED else 1.0)
+
+
+def response(setting: Setting, objective: Objective, *, held: float) -> float:
     """The variance of a weight in whitened coordinates, as a multiple of the variance of one gradient's noise.
 
-    It follows the linear recursion of the steps for a curvature equal to the bound (squared loss) or half of it.
+    It follows the linear recursion of the steps for a loss whose curvature is the part `held` of its bound.
     """
-    curvature = objective.curvature
-    share = 1.0 if objective is SQUARED else 0.5
-    moved, velocity, last = np.zeros(setting.passes), np.zeros(setting.passes), np.zeros(setting.passes)
+    moved, velocity, last = np.zeros((3, setting.passes))
     for index in range(setting.passes):
-        step = setting.step * (1.0 if objective is not SQUARED else max(1.0 / (index + 1.0), _LEAST_STEP))
-        velocity = setting.momentum * velocity + share * moved
+        velocity = setting.momentum * velocity + held * moved
         velocity[index] += 1.0
-        moved = moved - step * velocity
+        moved = moved - _step_length(setting, objective, index) * velocity
         if index >= setting.passes - setting.averaged:
-            last += moved / setting.averaged
-    return float(last @ last) / curvature**2
+            last = last + moved / setting.averaged
+    return float(last @ last) / objective.curvature**2
 
 
 def shifted(value: int, shift: int) -> int:
