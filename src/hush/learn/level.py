@@ -1,9 +1,9 @@
 """The mean of the target alone: one released number, for fits with too few rows to learn more at their budget.
 
 The target is mapped from its public range to z in [-1, 1] and to the integer q = round(G z). If the noise of the mean
-of z would be large, the integers are tapered: beyond the knee A they grow by one third, so that |q| <= B = A + (G -
-A)//3. The sum over the rows is released with the whole budget. One replaced row moves it by at most 2B, and one row has
-at most the size B (B = G without a taper), so a taper divides the noise by G/B = 1.6. It moves the mean of a skewed
+of z would be large, the integers are tapered: beyond the knee A they grow by two fifths, so that |q| <= B = A + 2
+(G - A)//5. The sum over the rows is released with the whole budget. One replaced row moves it by at most 2B, and one row has
+at most the size B (B = G without a taper), so a taper divides the noise by G/B = 1.5. It moves the mean of a skewed
 target by less than that, because most targets are well inside of their declared range. The noisy mean is shrunk towards
 the middle of the range as in `scaling`, and then stretched again where the taper compresses.
 """
@@ -29,13 +29,13 @@ Integers = NDArray[np.int64]
 
 LEVEL = "mean of the target"
 NO_KNEE = 1.0
-#: Beyond this part of half the range a target counts one third, if the noise of the plain mean is larger than _NOISY.
-_KNEE, _NOISY = 0.45, 0.05
-#: The slope of the taper beyond the knee is 1 over this number.
-_SLOPE = 3
+#: Beyond this part of half the range a target counts two fifths, if the noise of the plain mean is larger than _NOISY.
+_KNEE, _NOISY = 0.45, 0.06
+#: The slope of the taper beyond the knee, as a numerator and a denominator.
+_SLOPE = (2, 5)
 #: A noisy mean beyond this is stretched, so that the largest tapered mean becomes the end of the range. It is less than
 #: the knee: the mean of a target that is partly beyond the knee is further out than its tapered mean.
-_STRETCHED = 0.4
+_STRETCHED = 0.35
 
 
 def level_knee(epsilon: float, rows: float) -> float:
@@ -50,7 +50,7 @@ def level_knee(epsilon: float, rows: float) -> float:
 def _ends(knee: float) -> tuple[int, int]:
     """A and B: the integer of the knee, and the largest integer of a row."""
     start = round(knee * GRAIN)
-    return start, start + (int(GRAIN) - start) // _SLOPE
+    return start, start + (int(GRAIN) - start) * _SLOPE[0] // _SLOPE[1]
 
 
 def level_wish(knee: float, relation: Relation = REPLACED_ROW) -> Wish:
@@ -65,14 +65,14 @@ def tapered(values: Array, target: Span, knee: float) -> Integers:
     ends = np.array([GRAIN])
     q = np.rint(Affine(target.middle, GRAIN / target.half, -ends, ends).of(values[:, None]))[:, 0].astype(np.int64)
     start, size = _ends(knee)[0], np.abs(q)
-    return np.sign(q) * np.where(size > start, start + (size - start) // _SLOPE, size)
+    return np.sign(q) * np.where(size > start, start + (size - start) * _SLOPE[0] // _SLOPE[1], size)
 
 
 def stretched(mean: float, knee: float) -> float:
     """The mean of z that belongs to a tapered mean, in [-1, 1]."""
     if knee == NO_KNEE:
         return mean
-    size, top = abs(mean), knee + (1.0 - knee) / _SLOPE
+    size, top = abs(mean), _ends(knee)[1] / GRAIN
     beyond = max(0.0, size - _STRETCHED) * (1.0 - _STRETCHED) / (top - _STRETCHED)
     return math.copysign(min(min(size, _STRETCHED) + beyond, 1.0), mean)
 
