@@ -47,7 +47,8 @@ class Case:
 
     def words(self) -> str:
         chosen = [f"{name}={value}" for name, value in self.settings.items()]
-        return ", ".join([self.shape, "person added" if self.people else "row replaced", *chosen])
+        relation = [] if "neighbours" in self.settings else ["person added" if self.people else "row replaced"]
+        return ", ".join([self.shape, *relation, *chosen])
 
 
 def standard_columns(random: np.random.Generator, case: Case) -> Any:
@@ -145,7 +146,8 @@ def cases() -> list[Case]:
     shapes = ("yes or no", "lognormal", "collinear")
     made += [Case(loss, 5_000, 4, 3.0, shape=shape) for loss in LOSSES for shape in shapes]
     made += [Case("squared", 5_000, 4, 3.0, shape=shape) for shape in ("skewed", "tails")]
-    for changed in ({"fit_intercept": False}, {"delta": 0.0}, {"solver": "cd"}, {"scaling": "public"}):
+    settings: tuple[dict[str, Any], ...] = ({"fit_intercept": False}, {"delta": 0.0}, {"solver": "cd"})
+    for changed in (*settings, {"scaling": "public"}, {"neighbours": "add-remove"}):
         made += [Case(loss, 5_000, 4, 3.0, settings=changed) for loss in LOSSES]
     return made
 

@@ -41,6 +41,17 @@ def test_enough_rows_or_a_named_solver_use_the_features() -> None:
     assert labels.receipt_["solver"] == "whitened"
 
 
+def test_pure_epsilon_gives_the_mean_earlier() -> None:
+    """With delta = 0 the noise of vectors has longer tails: features need more rows."""
+    X, y = _rows(1200)
+    options = {"bounds": (-1, 1), "target_bounds": (0, 50)}
+    assert Ridge(epsilon=0.1, delta=0.0, **options).fit(X[:, :5], y).receipt_["solver"] == "mean"
+    assert Ridge(epsilon=0.1, delta=1e-6, **options).fit(X[:, :5], y).receipt_["solver"] == "whitened"
+    assert Ridge(epsilon=0.3, delta=0.0, **options).fit(X[:, :5], y).receipt_["solver"] == "whitened"
+    # a few columns are released at once: steps would divide epsilon
+    assert Ridge(epsilon=0.1, delta=0.0, **options).fit(X[:, :3], y).receipt_["solver"] == "statistics"
+
+
 def test_the_noise_is_the_least_for_one_number() -> None:
     X, y = _rows(300)
     model = Lasso(epsilon=0.1, **PUBLIC).fit(X, y)

@@ -42,8 +42,11 @@ _FAINT = 0.02
 _CLEAR = 0.0015
 #: The passes of whitened gradients that `relative_noise` assumes if delta = 0, where the budget is divided by them.
 _PURE_PASSES = 5
-#: Above this nu = rho sqrt(K) the mean of the target predicts a regression better than any noisy weights.
-_HOPELESS = 1.5
+#: Above this nu = rho sqrt(K) the mean of the target predicts a regression better than any noisy weights. The second
+#: number is for delta = 0 and more than `_FEW_COLUMNS`: the noise of vectors has longer tails there.
+_HOPELESS, _HOPELESS_PURE = 1.5, 0.75
+#: If delta = 0, steps divide epsilon. Up to this many columns one release of all products has the smaller error.
+_FEW_COLUMNS = 4
 #: Below nu = 0.001 the largest clip of whitened gradients is this over nu, so that its bias fades with the noise.
 _FADES = 0.0005
 _LOOSEST = 16.0
@@ -96,9 +99,9 @@ def relative_noise(
     return 2.0 * amount * math.sqrt(columns) / rows
 
 
-def hopeless(rho: float, columns: int) -> bool:
+def hopeless(rho: float, columns: int, *, pure: bool) -> bool:
     """Is the noise of least squares so large that only the mean of the target is worth its budget?"""
-    return rho * math.sqrt(columns) > _HOPELESS
+    return rho * math.sqrt(columns) > (_HOPELESS_PURE if pure and columns > _FEW_COLUMNS else _HOPELESS)
 
 
 def fitting_solver(solver: str, objective: Objective, family: str | None, delta: float, *, descent: bool) -> str:
@@ -151,7 +154,8 @@ def setting(
     solver = one_of("solver", solver, SOLVERS)
     matrix_noise = _matrix_noise(rho, columns)
     if solver == "auto":
-        solver = "statistics" if objective is SQUARED and matrix_noise < _CLEAR else "whitened"
+        at_once = matrix_noise < _CLEAR or (pure and columns <= _FEW_COLUMNS)
+        solver = "statistics" if objective is SQUARED and at_once else "whitened"
     if solver == "whitened":
         return _whitened(objective, rho, columns, passes=passes, step=step, clip=clip, pure=pure)
     if rho == 0.0:  # no privacy: exact coordinate steps until no weight moves

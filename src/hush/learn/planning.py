@@ -162,11 +162,11 @@ def _whitened_wishes(request: Request, rows: int, columns: int, chosen: Setting,
     ]
 
 
-def _only_mean(request: Request, rho: float, columns: int) -> bool:
+def _only_mean(request: Request, rho: float, columns: int, *, pure: bool) -> bool:
     """Is the budget of a regression too small for anything but the mean of its target?"""
     usual = request.fit_intercept and not request.weighted and request.interval_share == 0.0
     usual = usual and request.accounting == "exact" and request.scaling != "paper"
-    return usual and request.private and request.objective is SQUARED and hopeless(rho, columns)
+    return usual and request.private and request.objective is SQUARED and hopeless(rho, columns, pure=pure)
 
 
 def _scaling_share(request: Request) -> float:
@@ -186,11 +186,11 @@ def _setting(
     request: Request, rho: float, columns: int, solver: str, budget: tuple[float, float], among: float
 ) -> Setting:
     """The settings of the solver; `among` is the number of rows in units of the effect of a neighbour."""
-    epsilon, delta = budget
-    if solver == "auto" and _only_mean(request, rho, columns):
+    epsilon, pure = budget[0], budget[1] == 0.0
+    if solver == "auto" and _only_mean(request, rho, columns, pure=pure):
         return Setting("mean", 1, 1.0, (level_knee(epsilon, among),), math.inf, rho)
     given = {"passes": request.passes, "step": request.step, "clip": request.clip}
-    return setting(request.objective, rho, columns, solver=solver, pure=delta == 0.0, **given)
+    return setting(request.objective, rho, columns, solver=solver, pure=pure, **given)
 
 
 def _inference(
