@@ -1,11 +1,11 @@
 """The mean of the target alone: one released number, for fits with too few rows to learn more at their budget.
 
 The target is mapped from its public range to z in [-1, 1] and to the integer q = round(G z). If the noise of the mean
-of z would be large, the integers are tapered: beyond the knee A they grow by two fifths, so that |q| <= B = A + 2
-(G - A)//5. The sum over the rows is released with the whole budget. One replaced row moves it by at most 2B, and one row has
-at most the size B (B = G without a taper), so a taper divides the noise by G/B = 1.5. It moves the mean of a skewed
-target by less than that, because most targets are well inside of their declared range. The noisy mean is shrunk towards
-the middle of the range as in `scaling`, and then stretched again where the taper compresses.
+of z would be large, the integers are tapered: beyond the knee A they grow by two fifths, so that |q| is at most B = A +
+2 (G - A)//5. The sum over the rows is released with the whole budget. One replaced row moves it by at most 2B, and one
+row has at most the size B (B = G without a taper). So a taper divides the noise by G/B = 1.5. It moves the mean of most
+targets by less, because they are well inside of their declared range. The noisy mean is shrunk towards the middle of
+the range as in `scaling`, and then stretched where the taper compresses.
 """
 
 from __future__ import annotations
