@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -303,3 +304,39 @@ def test_half_widths_of_the_reference_values(data_dir: Path) -> None:
             assert abs(law.isf((1.0 - float(row["prob"])) / 2.0) - float(row["value"])) < 1.5 * step
             checked += 1
     assert checked == 10
+
+
+# -- many numbers --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Cube(1, 0.3, 1.0),
+        Cube(2, 50.0, 1.0),
+        Cube(300, 7.0, 0.5),
+        Interval(5, 3.0, 2.0, 0.5),
+        Interval(300, 7.0, 0.0, 0.5),
+    ],
+)
+def test_moments_from_the_likely_levels_are_those_of_all_levels(noise):
+    level = np.arange(4.0 * (noise.dimension + 900.0) * noise.scale / noise.step)
+    weights = noise.log_level_weights(level)
+    mass = np.exp(weights - weights.max())
+    own, shared = noise.moments_given(level)
+    assert noise.variance == pytest.approx(float(mass @ own) / mass.sum() * noise.step**2, rel=1e-12)
+    assert noise._moments[1] == pytest.approx(float(mass @ shared) / mass.sum(), rel=1e-12)
+    first, last = noise._likely_levels
+    kept = mass[int(first) : int(last) + 1].sum() / mass.sum()
+    assert kept == pytest.approx(1.0, abs=1e-14)
+
+
+def test_a_noise_for_many_numbers_needs_little_memory():
+    """The least noise for 46,360 numbers at delta = 0: fits of a few hundred columns release as many products."""
+    tracemalloc.start()
+    try:
+        plan = hush.calibrate(0.5, 0.0, hush.Sensitivity(l1=20.0, l2=1.0, dimension=46_360))
+        assert plan.variance > 0.0
+        assert tracemalloc.get_traced_memory()[1] < 200e6  # 1.4e12 if every level had a number for each column
+    finally:
+        tracemalloc.stop()

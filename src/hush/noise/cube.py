@@ -82,7 +82,7 @@ class Cube(LevelNoise):
         return -level[:, None], 2 * level[:, None] + 1
 
     def half_widths_given(self, level: Array) -> tuple[Array, Array]:
-        return np.repeat(level[:, None] + 0.5, self.dimension, axis=1), np.zeros_like(level)
+        return np.broadcast_to(level[:, None] + 0.5, (level.size, self.dimension)), np.zeros_like(level)
 
     def log_density_of(self, vectors: Any) -> Array:
         steps = self.in_steps(vectors)

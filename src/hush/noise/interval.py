@@ -160,7 +160,7 @@ class Interval(LevelNoise):
     def half_widths_given(self, level: Array) -> tuple[Array, Array]:
         spare, base = np.maximum(level - self._c, 0.0), np.minimum(level, float(self._c))
         around = base + 0.5 * (spare + 1.0)
-        return np.repeat(around[:, None], self.dimension, axis=1), 0.5 * (spare + 1.0)
+        return np.broadcast_to(around[:, None], (level.size, self.dimension)), 0.5 * (spare + 1.0)
 
     @property
     def middle_factors(self) -> Array:

@@ -36,6 +36,7 @@ _DEPTH = 1700.0  # logarithms of probabilities in tables go down to minus this
 _FURTHEST = 2.0**28  # steps; beyond, levels would pass what exact draws allow
 _SAME = 1e-12  # relative: two floats that represent the same decimal differ by far less
 _CHUNK = 1 << 20  # numbers held at once when logarithms of many points are computed
+_CELLS = 4096  # cells of the grid on which the likely levels are sought
 
 
 class LevelNoise(LevelBands):
@@ -161,20 +162,36 @@ class LevelNoise(LevelBands):
 
         Beyond the table the weights fall by the factor e^(-rate/2) and more at every step, from e^-60 of the largest.
         """
-        last = 2.0 * (self.dimension + 2.0) / float(self.rate)
-        while True:
-            level = np.arange(math.ceil(last), dtype=np.float64)
-            weights = self.log_level_weights(level)
-            if weights[-1] < weights.max() - 60.0:
-                break
-            last *= 1.5
+        level = np.arange(self._likely_levels[1] + 1.0)
+        weights = self.log_level_weights(level)
         mass = np.exp(weights - weights.max())
         return level, mass / mass.sum()
 
     @cached_property
+    def _likely_levels(self) -> tuple[float, float]:
+        """The first and the last level with more than e^-60 of the largest weight, or levels just beyond them.
+
+        The weights grow to one largest and then fall. It is many cells of the grid wide, because its relative width is
+        at least 1/sqrt(dimension).
+        """
+        last = 2.0 * (self.dimension + 2.0) / float(self.rate)
+        while True:
+            grid = np.ceil(np.linspace(0.0, last, _CELLS + 1))
+            weights = self.log_level_weights(grid)
+            if weights[-1] < weights.max() - 60.0:
+                break
+            last *= 1.5
+        likely = np.flatnonzero(weights > weights.max() - 60.0)
+        return float(grid[max(likely[0] - 1, 0)]), float(grid[likely[-1] + 1])
+
+    @cached_property
     def _moments(self) -> tuple[float, float]:
         """Variance and covariance in squared steps."""
-        level, mass = self.level_masses
+        first, last = self._likely_levels
+        level = np.arange(first, last + 1.0)
+        weights = self.log_level_weights(level)
+        mass = np.exp(weights - weights.max())
+        mass /= mass.sum()
         own, shared = self.moments_given(level)
         return float((mass * own).sum()), float((mass * shared).sum())
 

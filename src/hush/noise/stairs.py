@@ -172,7 +172,7 @@ class Stairs(LevelNoise):
 
     def half_widths_given(self, level: Array) -> tuple[Array, Array]:
         a, b = self._every[0]
-        around = np.repeat(0.5 * (a + b * level)[:, None], self.dimension, axis=1)
+        around = np.broadcast_to(0.5 * (a + b * level)[:, None], (level.size, self.dimension))
         return around, 0.5 * self._n * (level + 1.0) if self.one_sided else np.zeros_like(level)
 
     @property
