@@ -110,20 +110,20 @@ def test_the_error_has_the_size_of_the_noise(knee: float) -> None:
 
 
 def test_a_noisy_mean_of_usual_targets_costs_less_than_a_plain_mean_would() -> None:
-    """Skewed targets inside of half of their range, 350 rows, epsilon 0.1: the mean squared error of 400 fits over the
-    variance of the targets. The plain mean has an error of at least 0.035 by `hush.limit`; the taper has 0.015.
+    """Skewed targets inside of half of their range, 350 rows, epsilon 0.1: the mean squared error of fits over the
+    variance of the targets. The plain mean has an error of at least 0.040 by `hush.limit`; the taper has 0.0215.
 
-    400 squares of kurtosis at most 6.1 have a relative standard error of 0.113. The limit 0.025 is six of them away.
+    The mean of 1,600 fits has a deviation of 0.0013. The limit 0.030 is six of them away.
     """
     y, target = 50.0 * np.random.default_rng(5).beta(2.0, 2.8, 350), Span(np.array([0.0]), np.array([50.0]))
     knee = level_knee(0.1, 350)
     part = allot(0.1, 1e-6, (level_wish(knee),), family=None, accounting="exact")[0]
     found = [
         level_scaling(iter([y]), 350, target, target, knee, part, Paid(unaccounted(part.charge))).centre[-1]
-        for _ in range(400)
+        for _ in range(1600)
     ]
     error = float(np.mean((np.array(found) - y.mean()) ** 2)) / y.var()
-    assert hush.limit(0.1, 1e-6, 50.0 / 350).lower / y.var() > 0.035 > 0.025 > error
+    assert hush.limit(0.1, 1e-6, 50.0 / 350).lower / y.var() > 0.04 > 0.03 > error
 
 
 def test_a_warm_start_keeps_the_last_model() -> None:

@@ -292,7 +292,11 @@ class Exact:
             name: made if stretch == 1.0 else dataclasses.replace(made, noise=made.noise.widened(stretch))
             for name, made in spent.sources.items()
         }
-        released = noisy_columns(many, drawn)
+        if spent.whole_table:  # one draw is for the groups of one table, so each copy has a draw of its own
+            draws = [noisy_columns(self.columns, drawn) for _ in range(repeats)]
+            released = {name: np.concatenate([draw[name] for draw in draws]) for name in draws[0]}
+        else:
+            released = noisy_columns(many, drawn)
         found = {}
         for measure in self.measures():
             if (measure.kind == "quantile") != quantiles:
