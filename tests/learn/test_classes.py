@@ -281,11 +281,11 @@ def test_a_search_counts_wrong_labels_of_all_classes():
 
 def test_noise_leaves_the_most_frequent_class_and_never_less():
     weights = np.array([[0.3, -0.2, 1.0], [-0.1, 0.1, -0.2], [-0.2, 0.1, -0.8]])
-    kept = shrunk_classes(weights, np.eye(3), 0.0, constant=True)
+    kept = shrunk_classes(weights, np.eye(3), 0.0, None, constant=True)
     np.testing.assert_array_equal(kept, weights)
-    noisy = shrunk_classes(weights, np.eye(3), 10.0, constant=True)
+    noisy = shrunk_classes(weights, np.eye(3), 10.0, None, constant=True)
     assert not noisy[:, :2].any() and noisy[:, 2].argmax() == 0 and np.abs(noisy[:, 2]).max() < 0.2
-    part = shrunk_classes(weights, np.eye(3), 0.01, constant=True)
+    part = shrunk_classes(weights, np.eye(3), 0.01, None, constant=True)
     assert (np.abs(part) < np.abs(weights)).all() and (np.abs(part) > 0.3 * np.abs(weights)).all()
 
 

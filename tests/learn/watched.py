@@ -43,6 +43,14 @@ SOLVERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "whitened, logistic": (LogisticRegression, {"solver": "whitened", "passes": 2, "fit_intercept": False}),
     "whitened, lasso": (Lasso, {"solver": "whitened", "passes": 2, "alpha": 0.1}),
     "three classes": (LogisticRegression, {"solver": "whitened", "passes": 2, "classes": (0, 1, 2)}),
+    "numbers of two classes": (
+        LogisticRegression,
+        {"solver": "whitened", "passes": 2, "family": None, "epsilon": 1.0},
+    ),
+    "numbers of three classes": (
+        LogisticRegression,
+        {"solver": "whitened", "passes": 2, "family": None, "epsilon": 1.0, "classes": (0, 1, 2)},
+    ),
     "intervals": (Ridge, {"solver": "whitened", "passes": 1, "interval_share": 0.3, "epsilon": 40.0}),
     "intervals, logistic": (LogisticRegression, {"solver": "statistics", "interval_share": 0.3, "epsilon": 40.0}),
     "statistics": (Ridge, {"solver": "statistics"}),

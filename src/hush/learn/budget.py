@@ -38,6 +38,7 @@ __all__ = [
     "allot",
     "allowed_families",
     "must_be_allowed",
+    "pure_part",
     "saved_over_zcdp",
     "vector_families",
 ]
@@ -268,6 +269,11 @@ def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
     pair, row = last.guarantee.budget, catalogue.family_of(last.noise)
     route = row.name if row is not None and row.name in zcdp.ROUTES else "gaussian"
     return 1.0 - float(last.noise.variance) / _by_zcdp(pair.epsilon, pair.delta, wishes, wishes[-1], route).variance
+
+
+def pure_part(wish: Wish, epsilon: float) -> Part:
+    """A part with the least noise for a pure epsilon of its own; its charge is one of the `others` of `allot`."""
+    return Part(wish, _mechanism(wish, _pure(epsilon, wish, None), epsilon, 0.0))
 
 
 def _mechanism(wish: Wish, noise: Noise, epsilon: float, delta: float) -> Mechanism:

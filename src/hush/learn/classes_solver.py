@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.learn.budget import Part
+from hush.learn.class_level import ClassLevel
 from hush.learn.defaults import Setting
 from hush.learn.descent import LARGEST, Noise, Trace
 from hush.learn.moment_solver import Products, quadratic_minimum
@@ -106,20 +107,24 @@ def class_variance(error: float, setting: Setting, objective: Softmax, columns: 
     return response(setting, objective, held=held) * error**2
 
 
-def shrunk_classes(weights: Array, hessian: Array, variance: float, *, constant: bool) -> Array:
+def shrunk_classes(
+    weights: Array, hessian: Array, variance: float, level: ClassLevel | None, *, constant: bool
+) -> Array:
     """The weights (C, K), shrunk by the known size of their noise as in `hush.learn.shrinkage`, the intercepts last.
 
-    If the noise dominates, only the intercepts are left. Their order is kept: the model predicts the class that
-    seems most frequent.
+    If the noise dominates, only the intercepts are left, or those of `level`. Their order is kept: the model predicts
+    the class that seems most frequent.
     """
     classes, features = weights.shape[0], weights.shape[1] - constant
     noise = _DOUBT * variance * (classes - 1)
     own, made = weights[:, :features], weights.copy()
     signal = float(np.einsum("ck,kl,cl->", own, hessian[:features, :features], own)) - features * noise
     signal = min(max(signal, 0.0), _LARGEST_SIGNAL * (classes - 1))
-    if noise > 0.0:
-        made[:, :features] *= signal / (signal + features * noise)
-    if constant and noise > 0.0:
+    kept = signal / (signal + features * noise) if noise > 0.0 else 1.0
+    made[:, :features] *= kept
+    if constant and level is not None:
+        made[:, -1] = level.joined(weights[:, -1], _DOUBT * variance, kept)
+    elif constant and noise > 0.0:
         seen = float(weights[:, -1] @ weights[:, -1])
         made[:, -1] *= max(_LEAST_INTERCEPT, 1.0 - noise / seen) if seen > 0.0 else 0.0
     return made

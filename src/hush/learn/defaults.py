@@ -66,8 +66,7 @@ class Setting:
     solver: str
     passes: int
     step: float
-    #: one clipping bound for every coordinate, the intercept's last; the noise is proportional to them. The solver
-    #: "mean" has the knee of its taper here.
+    #: one clipping bound for every coordinate, the intercept's last; the noise is proportional to them
     clips: tuple[float, ...]
     #: the largest length of a row in sums of products, as a multiple of the length of a typical row
     radius: float
@@ -78,6 +77,8 @@ class Setting:
     matrix_share: float = 0.3
     #: the number of last steps of whitened gradients whose weights are averaged
     averaged: int = 1
+    #: the part of half the range beyond which targets count less; 1 is no taper, and only the solver "mean" has one
+    knee: float = 1.0
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import as_float, budgets, deltas, one_of, within
 from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
+from hush.learn.class_level import class_part, class_share
 from hush.learn.defaults import Setting, fitting_solver, hopeless, relative_noise, setting
 from hush.learn.descent import updates_wish
 from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
@@ -133,15 +134,17 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
         inference, _wishes(request, rows, first.width, chosen, share), request.objective, rows, relation
     )
     family, accounting = request.family, request.accounting
-    parts = allot(epsilon, delta, tuple(wishes), family=family, accounting=accounting, others=first.charges)
-    return Plan(request, rows, chosen, parts, labels, counted, first, inference)
+    classes = _classes(request, chosen, columns, epsilon, among)
+    others = (*first.charges, *(part.charge for part in classes))
+    parts = allot(epsilon, delta, tuple(wishes), family=family, accounting=accounting, others=others)
+    return Plan(request, rows, chosen, (*classes, *parts), labels, counted, first, inference)
 
 
 def _wishes(request: Request, rows: int, width: int, chosen: Setting, share: float) -> list[Wish]:
     """The parts of a fit with `width` features; `share` of the budget is for the scaling."""
     columns, left, relation = width + request.fit_intercept, 1.0 - share, request.relation
     if chosen.solver == "mean":
-        return [level_wish(chosen.clips[0], relation)]
+        return [level_wish(chosen.knee, relation)]
     scaled = width + (request.target_span is not None)
     wishes = [moments_wish(scaled, share, relation)] if share else []
     if chosen.solver == "statistics":
@@ -160,6 +163,16 @@ def _whitened_wishes(request: Request, rows: int, columns: int, chosen: Setting,
         products_wish(rows, columns + outputs, row_radius(chosen, columns), matrix, relation),
         gradients_wish(rows, columns * outputs, chosen, share - matrix, relation),
     ]
+
+
+def _classes(request: Request, chosen: Setting, columns: int, epsilon: float, among: float) -> tuple[Part, ...]:
+    """The release of the numbers of rows of the classes, if gradients know the intercept of a classifier less well."""
+    usual = request.fit_intercept and not request.weighted and request.family is None and request.accounting == "exact"
+    if request.objective is SQUARED or chosen.solver != "whitened" or not usual or request.scaling == "paper":
+        return ()
+    outputs = request.objective.outputs
+    share = class_share(chosen.rho * math.sqrt(columns), outputs, among, epsilon)
+    return (class_part(outputs, epsilon, share, request.relation),) if share else ()
 
 
 def _only_mean(request: Request, rho: float, columns: int, *, pure: bool) -> bool:
@@ -188,7 +201,7 @@ def _setting(
     """The settings of the solver; `among` is the number of rows in units of the effect of a neighbour."""
     epsilon, pure = budget[0], budget[1] == 0.0
     if solver == "auto" and _only_mean(request, rho, columns, pure=pure):
-        return Setting("mean", 1, 1.0, (level_knee(epsilon, among),), math.inf, rho)
+        return Setting("mean", 1, 1.0, (math.inf,), math.inf, rho, knee=level_knee(epsilon, among))
     given = {"passes": request.passes, "step": request.step, "clip": request.clip}
     return setting(request.objective, rho, columns, solver=solver, pure=pure, **given)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.learn.class_level import ClassLevel
 from hush.learn.objective import LOGISTIC, Objective
 
 __all__ = ["limited", "shrunk"]
@@ -34,15 +35,29 @@ def limited(weights: Array, hessian: Array, objective: Objective) -> Array:
     return weights * np.sqrt(most / length) if length > most else weights
 
 
-def shrunk(weights: Array, hessian: Array, variance: float, objective: Objective, *, constant: bool) -> Array:
-    """The shrunk weights; `variance` is that of the noise in one whitened coordinate, the intercept is last."""
+def shrunk(
+    weights: Array,
+    hessian: Array,
+    variance: float,
+    objective: Objective,
+    level: ClassLevel | None = None,
+    *,
+    constant: bool,
+) -> Array:
+    """The shrunk weights; `variance` is that of the noise in one whitened coordinate, the intercept is last.
+
+    The intercept of a classifier is shrunk towards `level`, or towards 0 without it.
+    """
     features = weights.size - constant
     own, noise = weights[:features], _DOUBT * variance
     signal = float(own @ hessian[:features, :features] @ own) - features * noise
     signal = min(max(signal, 0.0), _LARGEST_SIGNAL[objective.name])
     made = weights.copy()
-    made[:features] *= signal / (signal + features * noise) if noise > 0.0 else 1.0
-    if constant and noise > 0.0:
+    kept = signal / (signal + features * noise) if noise > 0.0 else 1.0
+    made[:features] *= kept
+    if constant and level is not None:
+        made[-1] = level.joined(weights[-1], noise, kept)
+    elif constant and noise > 0.0:
         seen = float(weights[-1]) ** 2
         made[-1] *= (
             max(0.0, 1.0 - noise / seen) if objective is LOGISTIC and seen > 0.0 else _INTERCEPT / (_INTERCEPT + noise)

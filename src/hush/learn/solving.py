@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hush.learn.class_level import ClassLevel
 from hush.learn.classes_solver import class_descent, class_variance, shrunk_classes
 from hush.learn.descent import Trace, descend
 from hush.learn.moment_solver import Products, grain_bits, products, quadratic_minimum, row_products
@@ -45,6 +46,8 @@ class Problem:
     #: the weights to start from; zeros unless the fit is a warm start
     start: Array
     after_pass: Callable[[int, Trace], None] | None
+    #: the intercept of a classifier without features, if it was released
+    level: ClassLevel | None = None
 
     @property
     def width(self) -> int:
@@ -143,11 +146,11 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
     last, constant = trace.weights[-1], request.fit_intercept
     if isinstance(request.objective, Softmax):
         variance = class_variance(error, setting, request.objective, problem.width)
-        last = shrunk_classes(last, shape.hessian, variance, constant=constant)
+        last = shrunk_classes(last, shape.hessian, variance, problem.level, constant=constant)
     else:
         held = 1.0 if request.objective is SQUARED else 0.5  # of the bound on the curvature
         variance = error**2 * response(setting, request.objective, held=held)
-        last = shrunk(last, shape.hessian, variance, request.objective, constant=constant)
+        last = shrunk(last, shape.hessian, variance, request.objective, problem.level, constant=constant)
     trace.weights[-1] = without_small(last, variance / np.diag(shape.hessian), problem.penalty)
     trace.second_moments = shape.hessian
     return trace

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported
+from hush.learn.class_level import CLASSES, ClassLevel, class_counts
 from hush.learn.coefficient_interval import CoefficientIntervals
 from hush.learn.descent import LARGEST, Trace
 from hush.learn.inference import coefficient_intervals
@@ -80,7 +81,7 @@ def _trained(
     own, of_target = scaling[:width], scaling[width:]
     penalty = _penalty(made.request, own, of_target)
     start = _scaled_weights(before, own, of_target, made.request)
-    problem = Problem(made, source, own, of_target, penalty, start, after_pass)
+    problem = Problem(made, source, own, of_target, penalty, start, after_pass, _level(made, source, paid))
     trace = solve(problem, paid)
     intervals = coefficient_intervals(problem, trace.weights[-1], trace.second_moments, paid)
     coefficients, intercept = _original_weights(trace.weights[-1], own, of_target, made.request.fit_intercept)
@@ -126,13 +127,22 @@ def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:
     elif level is not None:
         assert target is not None
         targets = (y for _, y in chunks(source))
-        found = level_scaling(targets, made.rows, request.span, target, made.setting.clips[0], level, paid)
+        found = level_scaling(targets, made.rows, request.span, target, made.setting.knee, level, paid)
     elif request.private and request.scaling != "paper":
         found = Scaling.public(span)
     else:
         found = Scaling.of_data(np.vstack([rows.copy() for rows in _columns(source, target)]).T, span)
     found = found.limited(request.winsorise)
     return found if request.fit_intercept else found.uncentred()
+
+
+def _level(made: Plan, source: RowSource, paid: Paid) -> ClassLevel | None:
+    """The intercept of a classifier without features, if the plan releases the numbers of rows of the classes."""
+    part = made.part(CLASSES)
+    if part is None:
+        return None
+    counts = class_counts((y for _, y in chunks(source)), made.request.objective.outputs)
+    return ClassLevel.of(paid.release(part.mechanism, counts, CLASSES), made.rows, part.deviation)
 
 
 def _moments(source: RowSource, features: Span, target: Span | None) -> NDArray[np.int64]:
