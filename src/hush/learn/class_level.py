@@ -31,7 +31,7 @@ _QUIET = 0.15
 #: With fewer rows times epsilon even the numbers of rows are too noisy to help.
 _FEWEST = 30.0
 #: The share of epsilon is this over rows times epsilon, but at most the second number: for two classes, and for more.
-_TWO, _MORE = (10.0, 0.4), (24.0, 0.5)
+_TWO, _MORE = (12.0, 0.4), (24.0, 0.5)
 #: The deviation of the difference of the shares of two classes over usual data sets.
 _USUAL = 0.3
 #: Differences between the shares of three or more classes keep at least this part, so that their order is kept.
