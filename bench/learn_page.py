@@ -134,7 +134,10 @@ def rivals() -> str:
     """The default beside published methods: geometric means, missed bars, and every cell."""
     lines = _read(RESULTS / "learn_rivals.jsonl")
     bars = "; ".join(learn_tables.missed(lines)) or "none"
-    told = f"Cells above 1.10 of the best rival beyond a standard error, or above 1.02 of no features: {bars}."
+    told = (
+        "Cells in which hush has more than 1.10 times the error of the best rival by more than a standard error, or "
+        f"more than 1.02 times that of no features: {bars}."
+    )
     return "\n\n".join([learn_tables.ratios(lines), told, learn_tables.cells(lines)])
 
 

@@ -13,9 +13,10 @@ from learn import small_fits as small
 
 import hush
 from hush import Gaussian, Laplace, Ledger, Sensitivity, calibrate, compose
-from hush.errors import Unsupported
-from hush.learn import Lasso, LogisticRegression, Ridge, zcdp
+from hush.errors import BudgetExceeded, Unsupported
+from hush.learn import Lasso, LogisticRegression, PrivateSearchCV, Ridge, zcdp
 from hush.learn.budget import Wish, allot, allowed_families
+from hush.learn.class_level import CLASSES, class_share
 from hush.learn.defaults import setting
 from hush.learn.descent import updates_wish
 from hush.learn.moment_solver import products_wish
@@ -359,3 +360,36 @@ def test_a_row_more_or_less_needs_half_the_noise_of_a_replaced_row(solver):
         assert Budget(1.0, 1e-6).covers(compose(list(made.charges)))
         assert {part.charge.neighbours for part in made.parts} == {relation}
     assert deviations[1] / deviations[0] == pytest.approx(0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 1.5e-6, 2e-6, 4e-6, 1e-5])
+@pytest.mark.parametrize("kind", ["private labels", "search"])
+def test_a_ledger_with_little_delta_refuses_before_the_number_of_rows_is_paid_for(kind, delta):
+    """The check before the release of the number of rows sees the failure probability of labels and of searches too."""
+    X, _, y = small.rows(2000)
+    ledger = Ledger(None, epsilon=3.0, delta=delta)
+    model = LogisticRegression(epsilon=1.0, delta=1e-6, bounds=(-1, 1), neighbours="add-remove", family="gaussian")
+    if kind == "search":
+        model = PrivateSearchCV(model, {"C": [0.1, 1.0]}, epsilon=1.0, delta=1e-6, tries=1.5, ledger=ledger)
+    else:
+        model.set_params(classes="private", ledger=ledger)
+    try:
+        model.fit(X, y)
+    except BudgetExceeded:
+        assert len(ledger.entries) == 0 and delta < 1e-5
+    else:
+        assert len(ledger.entries) == 2 and delta > 1e-6
+
+
+def test_what_exact_accounting_saves_counts_a_part_with_its_own_epsilon_on_both_sides():
+    """The numbers of the classes have a pure epsilon of their own: the paper's route has that much less epsilon."""
+    X, _, y = small.rows(350)
+    receipt = LogisticRegression(epsilon=0.1, delta=1e-6, bounds=(-1, 1)).fit(X, y).receipt_
+    counts, *others = receipt["parts"]
+    assert counts["name"] == CLASSES and "share" not in counts
+    assert counts["epsilon"] == pytest.approx(class_share(9.0, 1, 350, 0.1) * 0.1)
+    assert math.fsum(part["share"] for part in others) == pytest.approx(1.0)
+    last, eta = others[-1], zcdp.eta_left(0.1 - counts["epsilon"], 1e-6)
+    plain = last["sensitivity"]["l2"] ** 2 * last["times"] / (2.0 * eta * last["share"])
+    saved = 1.0 - float(catalogue.from_plain_values(last["noise"]).variance) / plain
+    assert receipt["saved_over_zcdp"] == pytest.approx(saved, rel=1e-3)

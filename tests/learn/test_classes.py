@@ -322,7 +322,7 @@ def test_classes_are_checked():
     for classes in (("a",), ("a", "a", "b"), (("a", "b"), ("c", "d"))):
         with pytest.raises(InvalidParameter, match="2 to 1000 different labels"):
             LogisticRegression(**ABC | {"classes": classes}).fit(X, Y)
-    with pytest.raises(InvalidParameter, match="other than the classes a, b and d;"):
+    with pytest.raises(InvalidParameter, match="y holds text, and labels other than the classes 'a', 'b' and 'd';"):
         LogisticRegression(**ABC | {"classes": ("a", "b", "d")}).fit(X, Y)
     with pytest.raises(InvalidParameter, match=r"write classes=\(a, b, c\)"):
         LogisticRegression(**ABC | {"classes": "private", "epsilon": 30.0}).fit(X, Y)

@@ -85,9 +85,12 @@ def test_yes_and_no_need_no_classes(people, capsys):
     [
         (["--model", "ridge", "--target", "spending", "--feature", "age:0:100"], "--target needs column:low:high"),
         (["--model", "ridge", "--target", "spending:0:300", "--feature", "ages:0:100"], "did you mean 'age'"),
-        (["--model", "ridge", "--target", "spending:0:300", "--feature", "smoker:0:1"], "must be numbers"),
-        (["--model", "ridge", "--target", "spending:300:0", "--feature", "age:0:100"], "low below high"),
-        (["--model", "logistic", "--target", "smoker", "--feature", "age:0:100"], "classes are needed"),
+        (
+            ["--model", "ridge", "--target", "spending:0:300", "--feature", "smoker:0:1"],
+            "'smoker' is of the type",
+        ),
+        (["--model", "ridge", "--target", "spending:300:0", "--feature", "age:0:100"], "write --target spending:0:300"),
+        (["--model", "logistic", "--target", "smoker", "--feature", "age:0:100"], "write --classes no,yes"),
         (
             ["--model", "lasso", "--target", "spending:0:300", "--feature", "age:0:100", "--family", "loud"],
             "family must be one of",

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hush
+import hush.learn
 from hush import (
     Budget,
     BudgetExceeded,
@@ -467,3 +470,24 @@ def test_every_entry_states_the_version_that_wrote_it(tmp_path: Path) -> None:
         again.verify()
     assert entry.made_by == hush.__version__
     assert hush.report.statement(path).facts["entries"][0]["hush"] == hush.__version__
+
+
+def test_a_refusal_says_that_a_delta_is_too_large():
+    ledger = hush.Ledger(None, epsilon=2.0, delta=1e-5)
+    with pytest.raises(hush.BudgetExceeded, match=r"its delta is 0\.01, and the ledger's is 1e-05"):
+        hush.release(1.0, hush.calibrate(1.0, 0.01, family="gaussian"), ledger=ledger)
+
+
+def test_a_refusal_of_a_pair_names_an_epsilon_that_fits():
+    """A search is charged as a pair (epsilon, delta), whose noise has no scale to enlarge."""
+    numbers = np.random.default_rng(3)
+    X = numbers.uniform(-1.0, 1.0, (400, 2))
+    ledger = hush.Ledger(None, epsilon=2.0, delta=1e-5)
+    model = hush.learn.Ridge(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-1, 1), family="gaussian")
+    asked = {"epsilon": 5.0, "delta": 1e-6, "tries": 1.5, "ledger": ledger}
+    with pytest.raises(hush.BudgetExceeded, match=r"ask for at most about epsilon ([\d.]+);") as caught:
+        hush.learn.PrivateSearchCV(model, {"alpha": [0.1, 1.0]}, **asked).fit(X, X[:, 0])
+    fits = float(re.search(r"about epsilon ([\d.]+);", str(caught.value))[1])
+    assert 1.9 < fits <= 2.0 and len(ledger.entries) == 0
+    hush.learn.PrivateSearchCV(model, {"alpha": [0.1, 1.0]}, **(asked | {"epsilon": fits})).fit(X, X[:, 0])
+    assert len(ledger.entries) == 1

@@ -109,3 +109,11 @@ def test_a_changed_receipt_is_not_reported(charged: Any) -> None:
         with pytest.raises(hush.InvalidParameter):
             pytest.fail(f"{name}: {statement(values, ledger=ledger)}")
     assert "differential privacy" in str(statement(receipt, ledger=ledger))
+
+
+def test_long_lists_are_shortened_where_a_receipt_is_shown() -> None:
+    """The least noise for one number at a small epsilon has thousands of heights; JSON keeps all of them."""
+    receipt = hush.release(120, hush.calibrate(0.1, 1e-6, family="stepped"), ledger=None).receipt
+    heights = receipt["charges"][0]["noise"]["heights"]
+    assert len(heights) > 1000 and len(repr(receipt)) < 3000 and f"{len(heights)} values" in repr(receipt)
+    assert hush.Receipt.from_json(receipt.to_json())["charges"][0]["noise"]["heights"] == list(heights)

@@ -37,9 +37,13 @@ def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
     if len(parts) != 3:
         raise InvalidParameter(f"--{flag} needs column:low:high, such as age:18:100, got {text!r}.")
     try:
-        return parts[0], (number(parts[1]), number(parts[2]))
+        low, high = number(parts[1]), number(parts[2])
     except argparse.ArgumentTypeError as failure:
         raise InvalidParameter(f"--{flag}: {failure}.") from failure
+    if low > high:
+        right = f"{parts[0]}:{parts[2]}:{parts[1]}"
+        raise InvalidParameter(f"--{flag} {text} must have low below high; write --{flag} {right}.")
+    return parts[0], (low, high)
 
 
 def _columns(path: str, names: list[str], *, hidden: bool) -> Any:
@@ -66,7 +70,8 @@ def _one_row_each(values: Any, unit: str) -> None:
     """Reject a table with two rows of one person: the guarantee for one row would not cover the person."""
     if len(values.unique()) < len(values):
         raise InvalidParameter(
-            f"column {unit!r} shows that a person has more than one row; aggregate to one row per person first."
+            f"column {unit!r} shows that a person has more than one row; aggregate to one row per person first, or "
+            "write --rows-per-unit 3 to use at most three rows of each person."
         )
 
 
@@ -81,10 +86,16 @@ def _numbers(rows: Any, names: list[str]) -> Any:
     """The named columns as one array of finite numbers."""
     import numpy as np
 
-    try:
-        found = np.column_stack([_numeric(rows[name]).to_numpy().astype(np.float64) for name in names])
-    except (TypeError, ValueError) as failure:
-        raise InvalidParameter("features, and the target of a regression, must be numbers.") from failure
+    columns = []
+    for name in names:
+        try:
+            columns.append(_numeric(rows[name]).to_numpy().astype(np.float64))
+        except (TypeError, ValueError) as failure:
+            raise InvalidParameter(
+                f"column {name!r} is of the type {rows[name].type}; features, and the target of a regression, must be "
+                "numbers."
+            ) from failure
+    found = np.column_stack(columns)
     for name, column in zip(names, found.T, strict=True):
         if not np.isfinite(column).all():
             raise InvalidParameter(

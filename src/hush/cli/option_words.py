@@ -9,7 +9,7 @@ __all__ = ["in_options"]
 
 #: A hint that is a call in Python, such as "; write group_by('ward', keys=['a'])."
 _CALL = re.compile(r"; write [^;]*?\b[a-z_][a-z_.]*\([^;]*\.$")
-_VALUE = r"""("[^"]*"|'[^']*'|[\w+-]+(?:\.\w+)?)?"""
+_VALUE = r"""("[^"]*"|'[^']*'|\([^()]*\)|[\w+-]+(?:\.\w+)?)?"""
 
 
 def in_options(text: str, options: argparse.Namespace) -> str:
@@ -19,6 +19,8 @@ def in_options(text: str, options: argparse.Namespace) -> str:
     >>> known = argparse.Namespace(command="answer", times=1, limits_share=0.03)
     >>> in_options("times must be 1 or greater, got 0; write times=12 for twelve releases.", known)
     '--times must be 1 or greater, got 0; write --times 12 for twelve releases.'
+    >>> in_options("two labels are needed; write classes=('no', 'yes').", argparse.Namespace(classes=None))
+    'two labels are needed; write --classes no,yes.'
     >>> in_options("limits_share must be a number, got 2; write plan(1.0, limits_share=0).", known)
     '--limits-share must be a number, got 2.'
     """
@@ -29,6 +31,8 @@ def in_options(text: str, options: argparse.Namespace) -> str:
 
     def option(found: re.Match[str]) -> str:
         value = (found.group(2) or "").strip("'\"")
+        if value.startswith("("):  # a tuple is written with commas
+            value = ",".join(part.strip(" '\"") for part in value.strip("()").split(","))
         return f"--{found.group(1).replace('_', '-')}" + (f" {value}" if value not in ("", "True") else "")
 
     text = re.sub(rf"\b({names})={_VALUE}", option, text)

@@ -77,6 +77,8 @@ class Part:
 
     wish: Wish
     mechanism: Mechanism
+    #: the pure epsilon of a part that shares no budget with the other parts
+    own_epsilon: float | None = None
 
     @property
     def charge(self) -> Charge:
@@ -261,19 +263,22 @@ def saved_over_zcdp(parts: tuple[Part, ...]) -> float | None:
     """The fraction of the last part's noise variance that exact accounting saves over the flipped Huber paper's route.
 
     Both use the same shares of the budget. Flipped Huber noise is compared with flipped Huber noise, every other
-    family with the Gaussian.
+    family with the Gaussian. A part with a pure epsilon of its own leaves the paper's route that much less epsilon.
     """
-    wishes, last = tuple(part.wish for part in parts), parts[-1].mechanism
-    if last.guarantee is None or last.guarantee.delta == 0.0:
+    last = parts[-1]
+    if last.mechanism.guarantee is None or last.mechanism.guarantee.delta == 0.0:
         return None
-    pair, row = last.guarantee.budget, catalogue.family_of(last.noise)
+    wishes = tuple(part.wish for part in parts if part.own_epsilon is None)
+    pair, row = last.mechanism.guarantee.budget, catalogue.family_of(last.mechanism.noise)
+    left = pair.epsilon - math.fsum(part.own_epsilon or 0.0 for part in parts)
     route = row.name if row is not None and row.name in zcdp.ROUTES else "gaussian"
-    return 1.0 - float(last.noise.variance) / _by_zcdp(pair.epsilon, pair.delta, wishes, wishes[-1], route).variance
+    other = _by_zcdp(left, pair.delta, wishes, wishes[-1], route)
+    return 1.0 - float(last.mechanism.noise.variance) / other.variance
 
 
 def pure_part(wish: Wish, epsilon: float) -> Part:
     """A part with the least noise for a pure epsilon of its own; its charge is one of the `others` of `allot`."""
-    return Part(wish, _mechanism(wish, _pure(epsilon, wish, None), epsilon, 0.0))
+    return Part(wish, _mechanism(wish, _pure(epsilon, wish, None), epsilon, 0.0), epsilon)
 
 
 def _mechanism(wish: Wish, noise: Noise, epsilon: float, delta: float) -> Mechanism:

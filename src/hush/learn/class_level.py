@@ -25,13 +25,13 @@ __all__ = ["CLASSES", "ClassLevel", "class_counts", "class_part", "class_share"]
 Array = NDArray[np.float64]
 
 CLASSES = "numbers of rows of the classes"
-#: Gradients with less noise than this nu = rho sqrt(K), times the root of the number of free classes, know the
-#: intercept themselves.
+#: Below this noise, nu = rho sqrt(K) times the root of the number of classes less one, the gradients estimate the
+#: intercept well enough, and the numbers are not released.
 _QUIET = 0.15
 #: With fewer rows times epsilon even the numbers of rows are too noisy to help.
 _FEWEST = 30.0
 #: The share of epsilon is this over rows times epsilon, but at most the second number: for two classes, and for more.
-_TWO, _MORE = (12.0, 0.4), (24.0, 0.5)
+_TWO, _MORE = (16.0, 0.4), (24.0, 0.5)
 #: The deviation of the difference of the shares of two classes over usual data sets.
 _USUAL = 0.3
 #: Differences between the shares of three or more classes keep at least this part, so that their order is kept.
@@ -43,7 +43,7 @@ _LARGEST, _LEAST_SHARE = 0.98, 0.02
 def class_share(nu: float, outputs: int, rows: float, epsilon: float) -> float:
     """The share of epsilon that the numbers have: a rule of public facts only; 0 means that they are not released.
 
-    `rows` is the number of rows, divided by the effect of a neighbour in units of one replaced row.
+    `rows` is N/k if a neighbour changes a sum by k times as much as one replaced row.
     """
     if nu * math.sqrt(max(outputs - 1, 1)) < _QUIET or rows * epsilon < _FEWEST:
         return 0.0
@@ -61,7 +61,7 @@ def class_part(outputs: int, epsilon: float, share: float, relation: Relation = 
 
 
 def class_counts(places: Iterable[Array], outputs: int) -> NDArray[np.int64]:
-    """The exact numbers; `places` are parts of the column of labels, as places of classes."""
+    """The exact numbers; `places` are parts of the column of labels, each label as its index 0 ... C - 1."""
     total = np.zeros(max(outputs, 2), dtype=np.int64)
     for part in places:
         total += [int(np.count_nonzero(part == place)) for place in range(total.size)]
@@ -96,7 +96,8 @@ class ClassLevel:
         return cls(logs - logs.mean(), kept * (error / np.maximum(shares, error)) ** 2)
 
     def joined(self, intercept: Array | float, variance: float, kept: float) -> Array:
-        """The intercept of a model that keeps the part `kept` of its weights, whose own has noise of this variance.
+        """The intercept of a model that keeps the part `kept` of its weights; `variance` is that of the noise of
+        `intercept`.
 
         It is the mean of both, each weighted by the inverse of its variance. The level is that of a model without
         features, so it counts for less the more of the features is kept.

@@ -9,7 +9,7 @@ costs accuracy only.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,8 @@ __all__ = ["GUESS", "Counted", "Counting", "declared_rows", "must_need", "of_fit
 
 GUESS = 1_000_000  # rows: the options are checked with this number before the number of rows is released
 
-#: The charges and the budget of everything that follows a release of the number of rows.
-Rest = Callable[[RowCount], tuple[list[Charge], Budget]]
+#: The charges, the budget and the extra_delta of everything that follows a release of the number of rows.
+Rest = Callable[[RowCount], tuple[Sequence[Charge], Budget, float]]
 
 
 def declared_rows(n_rows: Any) -> int | None:
@@ -51,9 +51,9 @@ def must_need(n_rows: Any, relation: Relation) -> None:
         )
 
 
-def of_fit(made: Plan) -> tuple[list[Charge], Budget]:
+def of_fit(made: Plan) -> tuple[Sequence[Charge], Budget, float]:
     """What a planned fit will charge."""
-    return list(made.charges), made.budget
+    return made.paid, made.budget, made.extra_delta
 
 
 @dataclass(frozen=True)
@@ -136,4 +136,4 @@ def _must_cover(ledger: Ledger | None, made: RowCount, rest: Rest, block: str) -
             "the noise of this fit depends on the number of rows, which is released first, and a ledger whose noise "
             "is fixed in advance does not allow that; give n_rows=, or use an adaptive ledger."
         )
-    ledger.must_cover([([made.mechanism.charge], Budget(made.epsilon, 0.0)), rest(made)], block=block)
+    ledger.must_cover([([made.mechanism.charge], Budget(made.epsilon, 0.0), 0.0), rest(made)], block=block)

@@ -2,7 +2,7 @@
 
 The rules are closed forms in rho = 2 sigma_1 sqrt(K) / N, the noise of one full gradient relative to what can be
 learned from N rows. K counts the intercept, and sigma_1 is the Gaussian amount for the descent's share of the budget.
-docs/learn.md describes how the rules were found and what they lose against tuned values.
+docs/learn.md states the rules and compares them with other methods.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def relative_noise(
 
 
 def hopeless(rho: float, columns: int, *, pure: bool) -> bool:
-    """Is the noise of least squares so large that only the mean of the target is worth its budget?"""
+    """Is nu above the limit of least squares, so that only the mean of the target is released?"""
     return rho * math.sqrt(columns) > (_HOPELESS_PURE if pure and columns > _FEW_COLUMNS else _HOPELESS)
 
 
@@ -213,8 +213,8 @@ def _whitened(
 def _clip_of_plain_gradients(objective: Objective, nu: float) -> float:
     """The clip if many columns have a matrix that is hidden by its noise, so that steps are those of plain gradients.
 
-    A smaller clip reduces the noise by more than the signal, and slows the steps down. So there are many steps, and
-    the weights of the second half of them are averaged.
+    A smaller clip lowers the noise by more than the signal, but each step moves less. So there are twenty steps, and
+    the weights of the last ten are averaged.
     """
     return 0.7 if objective is SQUARED else min(max(0.06 / math.sqrt(nu), 0.15), 0.5)
 

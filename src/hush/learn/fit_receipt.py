@@ -137,9 +137,8 @@ def receipt(fit: Fit, model: str, entry: Entry | None, promise: Guarantee, start
         "intervals": in_receipt(fit.intervals, request.interval_share),
     }
     whole = promise.holds and not started_from  # otherwise the guarantee covers more than these charges
-    others = [made.mechanism.charge for made in (plan.labels, plan.counted) if made is not None]
-    charges = [*plan.charges, *others]
-    extra = plan.labels.delta if whole and plan.labels is not None else 0.0
+    charges = [*plan.paid, *([] if plan.counted is None else [plan.counted.mechanism.charge])]
+    extra = plan.extra_delta if whole else 0.0
     return Receipt.of(
         "private fit", promise, charges if whole else [], extra_delta=extra, ledger=charged(entry), about=about
     )
@@ -203,7 +202,8 @@ def part_words(part: Part) -> dict[str, Any]:
     bound = charge.sensitivity
     return {
         "name": part.wish.name,
-        "share": part.wish.share,
+        # a part with a pure epsilon of its own has no share of what the others divide
+        **({"share": part.wish.share} if part.own_epsilon is None else {"epsilon": part.own_epsilon}),
         "noise": plain_values(part.mechanism.noise),
         "numbers": part.wish.numbers,
         "times": charge.times,

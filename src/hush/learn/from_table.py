@@ -29,12 +29,7 @@ from hush.ledger.refusal import must_be_ledger
 if TYPE_CHECKING:
     from hush.learn.model import LinearModel
 
-__all__ = ["fit_table", "is_table"]
-
-
-def is_table(thing: Any) -> bool:
-    """Is it a table that `hush.tables.table` has opened?"""
-    return callable(getattr(thing, "row_blocks", None))
+__all__ = ["fit_table"]
 
 
 def fit_table(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibration.ranking import calibrate
-from hush.errors import InvalidParameter, Unsupported, one_of
+from hush.errors import InvalidParameter, Unsupported, reject
 from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.numerics.rounding import CLOSED_FORM, SPECIAL_FUNCTION, up
@@ -113,7 +113,9 @@ def labels_plan(epsilon: float, delta: float, relation: Relation = REPLACED_ROW)
 
 def to_be_found(classes: Any) -> bool:
     """Whether `classes` is the word "private"."""
-    return isinstance(classes, str) and one_of("classes", classes, ("private",)) == "private"
+    if isinstance(classes, str) and classes != "private":
+        raise reject("classes", classes, "a tuple of labels, or 'private'", "write classes=('no', 'yes')")
+    return isinstance(classes, str)
 
 
 def as_labels(y: Any) -> Any:
@@ -167,8 +169,8 @@ def declared(classes: Any, labels: Any) -> Any:
             raise needed
         words = "Unknown label type: " if kind == "f" else ""  # scikit-learn's words for possible measurements
         raise InvalidParameter(
-            f"{words}y holds labels other than the classes {_listed(known)}; write classes=(a, b) with the "
-            "publicly known labels, or classes='private'."
+            f"{words}y holds {kind_of(labels)}, and labels other than the classes {_listed(known)}; write "
+            "classes=(a, b) with the publicly known labels, or classes='private' (LogisticRegression only)."
         )
     return known
 
@@ -186,7 +188,7 @@ def classes_in_order(classes: Any) -> Any:
 
 def _listed(known: Any) -> str:
     """The classes in words; a few of many."""
-    names = [f"{one}" for one in known]
+    names = [repr(one) for one in known.tolist()]
     shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 2], "...", names[-1]]
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
 

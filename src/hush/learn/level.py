@@ -3,9 +3,9 @@
 The target is mapped from its public range to z in [-1, 1] and to the integer q = round(G z). If the noise of the mean
 of z would be large, the integers are tapered: beyond the knee A they grow by two fifths, so that |q| is at most B = A +
 2 (G - A)//5. The sum over the rows is released with the whole budget. One replaced row moves it by at most 2B, and one
-row has at most the size B (B = G without a taper). So a taper divides the noise by G/B = 1.5. It moves the mean of most
-targets by less, because they are well inside of their declared range. The noisy mean is shrunk towards the middle of
-the range as in `scaling`, and then stretched where the taper compresses.
+row has at most the size B (B = G without a taper). So a taper divides the noise by G/B = 1.5. Its bias is smaller than
+the noise that it saves for most targets, because they are well inside of their declared range. The noisy mean is
+shrunk towards the middle of the range as in `scaling`, and then stretched where the taper compresses.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _STRETCHED = 0.35
 def level_knee(epsilon: float, rows: float) -> float:
     """The knee of the taper in units of half the range: a rule of public facts only.
 
-    `rows` is the number of rows, divided by the effect of a neighbour in units of one replaced row. sqrt(2)/epsilon is
-    the deviation of Laplace noise, which is close to the least for one number at a small epsilon.
+    `rows` is N/k if a neighbour changes a sum by k times as much as one replaced row. sqrt(2)/epsilon is the deviation
+    of Laplace noise, which is close to the least for one number at a small epsilon.
     """
     return _KNEE if math.sqrt(2.0) / epsilon * 2.0 / rows > _NOISY else NO_KNEE
 

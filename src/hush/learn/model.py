@@ -17,7 +17,8 @@ from hush.learn.coefficient_interval import IntervalMethods
 from hush.learn.counting import must_need
 from hush.learn.defaults import MOST_DRAWS
 from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt, started_words
-from hush.learn.from_table import fit_table, is_table
+from hush.learn.from_table import fit_table
+from hush.learn.given_rows import is_table
 from hush.learn.relation import Relation
 from hush.learn.scaling import span_of, to_be_found
 from hush.learn.scikit_learn import (
@@ -29,7 +30,6 @@ from hush.learn.scikit_learn import (
     shares_of_weight,
     sharing_clone,
     unchanged_on_failure,
-    validate_data,
 )
 from hush.learn.training import Fit, Request
 from hush.ledger import Ledger
@@ -239,7 +239,9 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
             raise Unsupported("a search is for arrays, and X is a table; write fit(table, 'target') of one estimator.")
         fresh = not (self.warm_start and hasattr(self, "coef_"))  # a warm start needs the columns of the last fit
         settings = {"reset": fresh, "dtype": np.float64, "accept_sparse": "csr"} | options
-        return checked_rows(self, X, y, hidden=self._relation.hides_rows, **settings)
+        hidden = self._relation.hides_rows
+        settings["ensure_min_samples"] = 0 if hidden else 2
+        return checked_rows(self, X, y, hidden=hidden, **settings)
 
     def _cautioned(self) -> Self:
         """The fitted model, after a warning if its declared bounds are far too wide.
@@ -276,7 +278,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
     def _margin(self, X: Any) -> Array:
         """Return X times the coefficients plus the intercept; the features are limited as in training."""
         check_is_fitted(self)
-        return self._linear(validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False))
+        return self._linear(checked_rows(self, X, dtype=np.float64, accept_sparse="csr", reset=False))
 
     def _linear(self, rows: Any) -> Array:
         if not isinstance(rows, np.ndarray):  # a sparse matrix: its limits may not be 0 where it stores nothing

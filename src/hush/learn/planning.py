@@ -101,6 +101,16 @@ class Plan:
         """The cost of everything but the search for labels and the number of rows."""
         return (*self.first.charges, *(part.charge for part in self.parts))
 
+    @property
+    def paid(self) -> tuple[Charge, ...]:
+        """The charges of the fit's own ledger entry: everything but the number of rows."""
+        return self.charges if self.labels is None else (*self.charges, self.labels.mechanism.charge)
+
+    @property
+    def extra_delta(self) -> float:
+        """The probability that the search for labels fails, which no charge includes."""
+        return 0.0 if self.labels is None else self.labels.delta
+
     def part(self, name: str) -> Part | None:
         """The part with this name, if the plan has one."""
         return next((part for part in self.parts if part.wish.name == name), None)

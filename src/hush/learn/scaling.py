@@ -10,6 +10,7 @@ an integer bound: by at most sqrt(2) G together, and 2G in l1.
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ class Span:
 
 def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
     """The public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
-    hint = f"write {name}=(0.0, 100.0), or one (low, high) pair per column"
+    hint = f"write {name}=(0.0, 100.0)" + (", or one (low, high) pair per column" if name == "bounds" else "")
     if to_be_found(bounds):
         return Span(np.full(width, -UNKNOWN), np.full(width, UNKNOWN))
     if bounds is None:
@@ -83,8 +84,7 @@ def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
             f"{hint}, or {name}='private' to find them with a part of the budget."
         )
     if isinstance(bounds, dict):
-        if names is None or set(bounds) != set(names):
-            raise reject(name, bounds, "a mapping with exactly the columns of X, which must have names", hint)
+        _must_name_columns(name, bounds, names, hint)
         bounds = [bounds[column] for column in names]
     pairs = _numbers(name, bounds, hint)
     if pairs.shape == (2,):
@@ -95,7 +95,9 @@ def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
     if not (np.abs(pairs) <= _LARGEST_BOUND).all():
         raise reject(name, bounds, f"pairs of finite numbers from {-_LARGEST_BOUND:g} to {_LARGEST_BOUND:g}", hint)
     if not (low < high).all():
-        raise reject(name, bounds, "pairs of finite numbers with low below high", hint)
+        place = int(np.flatnonzero(~(low < high))[0])
+        where = "" if width == 1 else f" (pair {place}, counted from 0, is ({low[place]:g}, {high[place]:g}))"
+        raise reject(name, bounds, f"pairs of finite numbers with low below high{where}", hint)
     if not (0.5 * high - 0.5 * low >= _LEAST_HALF).all():
         raise reject(name, bounds, f"pairs at least {2.0 * _LEAST_HALF:g} apart", "use a smaller unit")
     if not (high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))).all():
@@ -106,6 +108,20 @@ def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
             "subtract a public number from the column",
         )
     return Span(low.copy(), high.copy())
+
+
+def _must_name_columns(name: str, bounds: dict[Any, Any], names: Any, hint: str) -> None:
+    """Reject a mapping whose keys are not the columns of X. Names of columns are public."""
+    if names is None:
+        raise reject(name, bounds, "a list of pairs, because the columns of X have no names", hint)
+    foreign, missing = [key for key in bounds if key not in names], [key for key in names if key not in bounds]
+    if foreign:
+        near = difflib.get_close_matches(str(foreign[0]), map(str, names), 1)
+        guess = f"; did you mean {near[0]!r}?" if near else "."
+        raise InvalidParameter(f"{name} names {foreign[0]!r}, which is no column of X{guess}")
+    if missing:
+        column = repr(missing[0])
+        raise InvalidParameter(f"{name} has no pair for the column {column} of X; add {column}: (low, high).")
 
 
 def to_be_found(bounds: Any) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, needs, within
+from hush.learn.given_rows import must_be_rows, without_values
 
 with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     from sklearn.base import (
@@ -51,8 +52,6 @@ __all__ = [
     "shares_of_weight",
     "sharing_clone",
     "unchanged_on_failure",
-    "validate_data",
-    "without_values",
 ]
 
 
@@ -101,11 +100,6 @@ def shares_of_weight(given: Any, rows: Any, max_weight: Any, *, hidden: bool = F
     return np.clip(checked, 0.0, most) / most
 
 
-#: The beginnings and parts of scikit-learn's texts that quote an array, or the number of its rows.
-_ONE_DIMENSION = ("Expected 2D array, got 1D array", "Expected 2D array, got scalar array")
-_WITH_SHAPES = ("shape", "samples", "sample(s)", "feature(s)", "length", "dim ")
-
-
 def _weights(given: Any) -> NDArray[np.float64] | None:
     """The weights as numbers, or None: the errors of numpy and scikit-learn quote values."""
     try:
@@ -139,41 +133,16 @@ def sharing_clone(model: Any) -> Any:
     return made
 
 
-def checked_rows(model: Any, X: Any, y: Any, *, hidden: bool, **settings: Any) -> tuple[Any, Any]:
+def checked_rows(model: Any, X: Any, *y: Any, hidden: bool = False, **settings: Any) -> Any:
     """scikit-learn's `validate_data`, with errors that quote no value of the data.
 
-    `hidden` means that the number of rows is not public: then every number of rows is accepted, and no error has it.
+    `hidden` means that the number of rows is not public, so no error has it.
     """
+    must_be_rows(model, X, *y)
     try:
-        rows, target = validate_data(model, X, y, **({"ensure_min_samples": 0 if hidden else 2} | settings))
-    except ValueError as failure:
-        words = without_values(str(failure), hidden=hidden)
+        return validate_data(model, X, *y, **settings)
+    except (ValueError, TypeError) as failure:
+        words = without_values(str(failure), X, hidden=hidden)
         if words is None:
             raise
-    else:
-        return rows, target
     raise InvalidParameter(words)  # outside of the except block, so that the first error's text is not chained
-
-
-def without_values(text: str, *, hidden: bool = False) -> str | None:
-    """A replacement for those error texts of numpy and scikit-learn that quote the data; None for all others.
-
-    `hidden` means that the number of rows is not public, so texts with shapes are replaced too.
-    """
-    if text.startswith(_ONE_DIMENSION):  # the message of scikit-learn contains the array
-        return (
-            "Expected 2D array, got an array of fewer dimensions instead: X must have one row for each person and one "
-            "column for each feature. Reshape your data: write X.reshape(-1, 1) for one feature."
-        )
-    if hidden and any(word in text for word in _WITH_SHAPES):
-        return (
-            "X must have one row for each person and at least one column, and y must have one value for each row of X "
-            "(no shape is shown here, because the number of rows is not public)."
-        )
-    if text.startswith("Complex data not supported"):  # the message of scikit-learn contains the array
-        return "Complex data not supported: X, and the target of a regression, must hold real numbers."
-    if text.startswith("could not convert string"):  # the message of numpy contains the text
-        return (
-            "X, and the target of a regression, must hold numbers; at least one value is a text that is not a number."
-        )
-    return None

@@ -34,7 +34,7 @@ from hush.ledger.entry import Entry
 from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import plain_values
-from hush.privacy.charge import Budget, Guarantee
+from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.sampling.entropy import Entropy, SecureEntropy
 
 __all__ = ["PrivateSearchCV"]
@@ -148,7 +148,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
             tried.budget.epsilon,
             self.ledger,
             self.entropy,
-            rest=lambda made: ([replace(tried, budget=_left(tried.budget, made)).charge], _left(tried.budget, made)),
+            rest=lambda made: _rest(tried, made),
             label=f"search with {type(first).__name__}",
         )
         if counted.made is None and counted.rows == counting.guess:
@@ -275,6 +275,12 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
 def _left(budget: Budget, counted: RowCount | None) -> Budget:
     """The budget without that of the number of rows."""
     return budget if counted is None else Budget(counted.left, budget.delta)
+
+
+def _rest(made: Scheme, counted: RowCount) -> tuple[list[Charge], Budget, float]:
+    """What a search charges after the release of its number of rows; its delta is the chance that the pair fails."""
+    left = _left(made.budget, counted)
+    return [replace(made, budget=left).charge], left, left.delta
 
 
 def _copy(model: LinearModel) -> LinearModel:

@@ -1,10 +1,10 @@
-"""Shrink the weights of a noisy model by the known size of its noise, so that it is not worse than no features.
+"""Shrink the weights of a noisy model by the known size of its noise, so that it is seldom much worse than no features.
 
 The estimate is w = true weights + noise. In the geometry of H the noise has the variance v in each of k directions, so
 |w|_H^2 is on average |true|_H^2 + k v. The signal is estimated by s = |w|_H^2 - k v, limited to what a model can
 explain, and the weights of the features are multiplied by s/(s + k v): the rule of empirical Bayes (James and Stein
-1961; Efron and Morris 1973). If the noise dominates, the factor is 0, and only the intercept is left. All numbers here
-are public or released, so this costs no privacy.
+1961; Efron and Morris 1973). v is 1.5 times the computed variance. If the noise dominates, the factor is 0, and only
+the intercept is left. All numbers here are public or released, so this costs no privacy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 #: The largest variance of the margin: a regression explains at most the variance of its target, which is 1. Margins
 #: of a classifier rarely have a variance above 4, where it predicts 93 % of the labels.
 _LARGEST_SIGNAL = {"squared": 1.0, "logistic": 4.0}
-#: The noise is used as 1.5 times its computed variance: the recursion of the steps neglects what H does not know.
+#: The noise is used as 1.5 times its computed variance, because the formula for it takes H as exact, and H is noisy.
 _DOUBT = 1.5
 #: The variance of the intercept of centred columns, whose centres are noisy themselves.
 _INTERCEPT = 0.05
@@ -46,7 +46,7 @@ def shrunk(
 ) -> Array:
     """The shrunk weights; `variance` is that of the noise in one whitened coordinate, the intercept is last.
 
-    The intercept of a classifier is shrunk towards `level`, or towards 0 without it.
+    The intercept of a classifier is shrunk towards `level`, or towards 0 without it; that of a regression towards 0.
     """
     features = weights.size - constant
     own, noise = weights[:features], _DOUBT * variance

@@ -22,7 +22,7 @@ from hush.learn.fit_receipt import charged, part_words
 from hush.learn.paid import Paid
 from hush.learn.planning import checked_budget
 from hush.learn.scaling import Span, span_of, to_be_found
-from hush.learn.scikit_learn import BaseEstimator, check_is_fitted, sharing_clone, validate_data, without_values
+from hush.learn.scikit_learn import BaseEstimator, check_is_fitted, checked_rows, sharing_clone
 from hush.ledger import Ledger
 from hush.ledger.payment import must_be_secure
 from hush.ledger.payment import pay as pay_for
@@ -81,14 +81,7 @@ class SumModel(NoRandomState, BaseEstimator):
 
     def _checked(self, *given: Any, **options: Any) -> Any:
         """The rows, and the labels if there are any, as scikit-learn checks them; errors quote no value."""
-        words = None
-        try:
-            return validate_data(self, *given, dtype=np.float64, **options)
-        except ValueError as failure:
-            words = without_values(str(failure))
-            if words is None:
-                raise
-        raise InvalidParameter(words)  # outside of the except block, so that the first error's text is not chained
+        return checked_rows(self, *given, dtype=np.float64, **options)
 
     def _span(self) -> Span:
         if to_be_found(self.bounds):
@@ -146,7 +139,7 @@ class SumModel(NoRandomState, BaseEstimator):
     def _limited(self, X: Any) -> Array:
         """The rows of new data, limited to the bounds as in `fit`."""
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = checked_rows(self, X, dtype=np.float64, reset=False)
         return np.clip(rows, self.limits_[:, 0], self.limits_[:, 1])
 
 

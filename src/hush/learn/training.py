@@ -111,11 +111,9 @@ def pay(made: Plan, ledger: Ledger | None, label: str, **where: str) -> Payment 
     must_be_payable(made.request, ledger)
     if not made.parts:
         return None
-    charges, extra = list(made.charges), 0.0
     if made.labels is not None:
         made.labels.mechanism.prepare()
-        charges, extra = [*charges, made.labels.mechanism.charge], made.labels.delta
-    return pay_for(ledger, charges, label=label, extra_delta=extra, budget=made.budget, **where)  # type: ignore[arg-type]
+    return pay_for(ledger, list(made.paid), label=label, extra_delta=made.extra_delta, budget=made.budget, **where)  # type: ignore[arg-type]
 
 
 def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:

@@ -161,17 +161,14 @@ def windows_plan(
     alone = _precision(singles + each, among, epsilon, delta, share)
     pooled = span is not None and (pooled or width > MOST_COLUMNS or (alone is None and width > 1))
     if span is not None and pooled and _rounds(span) > 1:
-        raise Unsupported(
-            f"{rows} rows are too few to find the bounds of {width} columns privately (or there are more than "
-            f"{MOST_COLUMNS} columns); declare wide bounds, such as bounds=(-1000, 1000), and write refine_bounds=True."
-        )
+        raise Unsupported(_not_without_bounds(width, singles, among, rows, epsilon, delta))
     times = singles + (2 if pooled else each)
     precision = _precision(times, among, epsilon, delta, share) or _FEWEST
     length = math.inf if math.isinf(epsilon) else 2.0 * precision / among
     if not math.isinf(epsilon) and share_of(length, times, epsilon, delta) > _TOO_MUCH:
         raise Unsupported(
-            f"{rows} rows are too few to find bounds privately at this budget; declare bounds, and leave refine_bounds "
-            "out."
+            f"{rows} rows are too few to find bounds privately at this budget; declare the range of each column from "
+            "general knowledge, such as bounds=[(18, 100), (0, 50)], and leave refine_bounds out."
         )
     single = singles + (0 if pooled else each)
     one, all_, kind = relation.rows, relation.rows * -(-width // _every(width)) if pooled else 0, relation.neighbours
@@ -183,6 +180,18 @@ def windows_plan(
         Choice("quantiles of columns", CELLS, one, single, length, kind) if single else None,
         Choice("quantiles of all columns together", CELLS, all_, 2, length, kind) if pooled else None,
     )
+
+
+def _not_without_bounds(width: int, singles: int, among: float, rows: int, epsilon: float, delta: float) -> str:
+    """Why the bounds of so many columns cannot be found, and what can be done."""
+    few = f"{rows} rows are too few to find the bounds of {width} columns privately at this budget"
+    many = f"the bounds of at most {MOST_COLUMNS} columns can be found, and X has {width}"
+    why = few if width <= MOST_COLUMNS else many
+    times = singles + 2  # one window for all features, within declared bounds
+    length = 2.0 * (_precision(times, among, epsilon, delta, SHARE) or _FEWEST) / among
+    if share_of(length, times, epsilon, delta) <= _TOO_MUCH:
+        return f"{why}; declare wide bounds, such as bounds=(-1000, 1000), and write refine_bounds=True."
+    return f"{why}; declare the range of each column from general knowledge, such as bounds=[(18, 100), (0, 50)]."
 
 
 def _precision(times: int, rows: float, epsilon: float, delta: float, share: float) -> float | None:

@@ -59,6 +59,8 @@ def _stated(account: Account, grown: Account, entry: Entry) -> str:
         text += f" (with it the ledger would have spent {_shown(together)}, at delta {cap.delta:g})"
     elif not math.isfinite(together):
         text += f" at delta {cap.delta:g}"
+    if entry.delta is not None and entry.delta > cap.delta:
+        text += f"; its delta is {entry.delta:g}, and the ledger's is {cap.delta:g}, so ask for a smaller delta"
     if entry.extra_delta > left.delta:
         text += (
             f", its extra_delta is {_shown(entry.extra_delta)}, and {_shown(left.delta, down=True)} of delta is left"
@@ -81,6 +83,10 @@ def _would_fit(account: Account, entry: Entry, left: float) -> str:
         return f"noise {factor:g} times as large would fit{_in_epsilon(entry, factor)}"
     if entry.extra_delta == 0.0 and left > 0.0:  # the grid of a composition may cost 1 %
         return f"any release of at most epsilon {_shown(0.99 * left, down=True)} at delta 0 would fit"
+    if entry.epsilon is not None and 0.0 < left < entry.epsilon and entry.extra_delta <= account.left.delta:
+        return f"ask for at most about epsilon {_shown(0.99 * left, down=True)}"
+    if entry.delta is not None and 0.1 * account.cap.delta < entry.delta:
+        return f"ask for a smaller delta, such as {0.1 * account.cap.delta:g}"
     return "no release of this kind would fit"
 
 

@@ -100,17 +100,17 @@ class WithSeries:
             )
         return free
 
-    def must_cover(self, releases: Sequence[tuple[Any, Budget]], *, block: str = "") -> None:
+    def must_cover(self, releases: Sequence[tuple[Any, Budget, float]], *, block: str = "") -> None:
         """Raise `BudgetExceeded` if the ledger does not cover these releases together; nothing is spent.
 
-        Each item has the charges of one entry, and the pair that they were calibrated for.
+        Each item has the charges of one entry, the pair that they were calibrated for, and its extra_delta.
         """
         from hush.ledger.entry import as_entry, moment
         from hush.ledger.refusal import refusal
 
         log, account = self._store.read()
-        for place, (charges, budget) in enumerate(releases, log.number + 1):
-            asked = as_entry(charges, "", 0.0, budget.epsilon, budget.delta, None, "", block, "")
+        for place, (charges, budget, extra) in enumerate(releases, log.number + 1):
+            asked = as_entry(charges, "", extra, budget.epsilon, budget.delta, None, "", block, "")
             entry = replace(asked, number=place, time=moment())
             grown = account.plus([entry])
             settled = grown.settled()

@@ -27,6 +27,7 @@ from hush.privacy.sensitivity import Sensitivity
 __all__ = ["KINDS", "SCHEMA", "Receipt"]
 
 SCHEMA = 2
+_LONG = 40  # longer lists are shortened where a receipt is shown
 KINDS = ("release", "answer", "private fit", "private search", "workload", "stream")
 _NOT_ONE = (
     "this is not a receipt of hush; use release.receipt, answer.receipt or model.receipt_, or the JSON of one of them."
@@ -137,6 +138,10 @@ class Receipt(dict[str, Any]):
     def copy(self) -> Self:
         return self
 
+    def __repr__(self) -> str:
+        """The values, long lists with their ends only; `to_json` has all of them."""
+        return f"Receipt({_shortened(dict(self))!r})"
+
     def __reduce__(self) -> Any:
         return type(self), (dict(self),)
 
@@ -154,6 +159,16 @@ class Receipt(dict[str, Any]):
         if not isinstance(values, Mapping):
             raise InvalidParameter(_NOT_ONE)
         return cls(values)
+
+
+def _shortened(value: Any) -> Any:
+    """The value with a text in the place of what is left out of long lists."""
+    if isinstance(value, Mapping):
+        return {key: _shortened(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        kept = [*value[:3], f"... {len(value)} values ...", value[-1]] if len(value) > _LONG else value
+        return [_shortened(one) for one in kept]
+    return value
 
 
 def _plain(guarantee: Guarantee) -> dict[str, Any]:

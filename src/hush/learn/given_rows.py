@@ -1,0 +1,90 @@
+"""What a fit or a prediction is given as rows: sentences for things that are no arrays, and safe error texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hush.errors import InvalidParameter, Unsupported
+
+__all__ = ["is_table", "must_be_rows", "without_values"]
+
+#: The beginnings and parts of scikit-learn's texts that quote an array, or the number of its rows.
+_ONE_DIMENSION = ("Expected 2D array, got 1D array", "Expected 2D array, got scalar array")
+_WITH_SHAPES = ("shape", "samples", "sample(s)", "feature(s)", "length", "dim ")
+_NUMERIC = ("int", "uint", "float", "bool", "decimal")
+_SHOWN = 3  # columns that an error names
+
+
+def is_table(thing: Any) -> bool:
+    """Is it a table that `hush.tables.table` has opened?"""
+    return callable(getattr(thing, "row_blocks", None))
+
+
+def must_be_rows(model: Any, X: Any, y: Any = None) -> None:
+    """Refuse a table, the name of a file, and the name of a column where arrays are needed."""
+    kind = type(model).__name__
+    if is_table(X):
+        raise Unsupported(
+            f"X is a table of hush.tables, and this call of {kind} needs an array or a data frame with the rows; "
+            "write X = frame[['age', 'income']] with the names of your columns."
+        )
+    if isinstance(X, str | bytes) or hasattr(X, "__fspath__"):
+        raise InvalidParameter(
+            "X is a text, and must be an array, a data frame or a table; for a file write "
+            "X = hush.tables.table('file.parquet', unit='person')."
+        )
+    if isinstance(y, str | bytes):
+        raise InvalidParameter(
+            f"y={y!r} is the name of a column, which is for tables, and X is of another kind; write "
+            f"fit(frame[['age', 'income']], frame[{y!r}]), or fit(hush.tables.table(frame, unit='person'), {y!r})."
+        )
+
+
+def text_columns(X: Any) -> str:
+    """The columns of a data frame whose type is no type of numbers, in words; types are public, values are not read."""
+    types = getattr(X, "dtypes", None)
+    names = getattr(X, "columns", None)
+    if types is None or names is None:
+        return ""
+    pairs = zip(names, list(types), strict=False)
+    kinds = [(name, str(kind).split("(")[0]) for name, kind in pairs]  # without the values of an enumeration
+    other = [(name, kind) for name, kind in kinds if not kind.lower().startswith(_NUMERIC)]
+    shown = ", ".join(f"{name!r} ({kind})" for name, kind in other[:_SHOWN]) + ", ..." * (len(other) > _SHOWN)
+    if not other:
+        return ""
+    return f" Columns that are not numbers by their type: {shown}."
+
+
+def without_values(text: str, X: Any = None, *, hidden: bool = False) -> str | None:
+    """A replacement for those error texts of numpy and scikit-learn that quote the data or advise what the guarantee
+    does not cover; None for all others.
+
+    `hidden` means that the number of rows is not public, so texts with shapes are replaced too.
+    """
+    if text.startswith(_ONE_DIMENSION):  # the message of scikit-learn contains the array
+        return (
+            "Expected 2D array, got an array of fewer dimensions instead: X must have one row for each person and one "
+            "column for each feature. Reshape your data: write X.reshape(-1, 1) for one feature."
+        )
+    for name in ("X", "y"):
+        if text.startswith(f"Input {name} contains NaN"):  # scikit-learn advises an imputer, which learns from the rows
+            return (
+                f"Input {name} contains NaN. Replace it by a public value, such as {name}.fillna(0), or fit a table of "
+                "hush.tables, which leaves such rows out. (A value that is computed from the rows is not covered by "
+                "the guarantee.)"
+            )
+    if hidden and any(word in text for word in _WITH_SHAPES):
+        return (
+            "X must have one row for each person and at least one column, and y must have one value for each row of X "
+            "(no shape is shown here, because the number of rows is not public)."
+        )
+    if text.startswith("Complex data not supported"):  # the message of scikit-learn contains the array
+        return "Complex data not supported: X, and the target of a regression, must hold real numbers."
+    if text.startswith("could not convert"):  # the message of numpy contains the text
+        return (
+            "X, and the target of a regression, must hold numbers; at least one value is a text that is not a number."
+            + text_columns(X)
+        )
+    if "could not be promoted" in text:
+        return f"X must hold numbers.{text_columns(X)}"
+    return None

@@ -1,0 +1,110 @@
+"""Errors about what is given as rows name the thing, and say what to write."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hush import InvalidParameter, Unsupported, tables
+from hush.learn import GaussianNB, KMeans, LogisticRegression, Ridge
+
+PUBLIC = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0, 1)}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    numbers = np.random.default_rng(4).uniform(size=(300, 3))
+    made = pd.DataFrame(numbers, columns=["a", "b", "y"])
+    return made.assign(text="x", day=pd.Timestamp("2026-01-01"), person=range(300))
+
+
+def ridge(**changed) -> Ridge:
+    return Ridge(**(PUBLIC | {"target_bounds": (0, 1)} | changed))
+
+
+def test_a_table_where_rows_are_needed(frame):
+    table = tables.table(frame, unit="person")
+    model = ridge().fit(frame[["a", "b"]], frame["y"])
+    for call in (
+        lambda: model.predict(table),
+        lambda: KMeans(**PUBLIC).fit(table),
+        lambda: GaussianNB(classes=(0, 1), **PUBLIC).fit(table, frame["y"]),
+    ):
+        with pytest.raises(Unsupported, match=r"X is a table of hush\.tables, and this call of .* needs an array"):
+            call()
+
+
+@pytest.mark.parametrize("file", ["people.csv", Path("people.csv")])
+def test_the_name_of_a_file(file):
+    with pytest.raises(InvalidParameter, match=r"X = hush\.tables\.table\('file\.parquet', unit='person'\)"):
+        ridge().fit(file, "y")
+
+
+def test_the_name_of_a_column_beside_a_frame(frame):
+    with pytest.raises(InvalidParameter, match=r"y='y' is the name of a column.*frame\['y'\]"):
+        ridge().fit(frame[["a", "b"]], "y")
+
+
+@pytest.mark.parametrize("column", ["text", "day"])
+def test_a_column_that_holds_no_numbers_is_named_by_its_type(frame, column):
+    with pytest.raises(InvalidParameter, match=f"not numbers by their type: '{column}' ") as failure:
+        ridge().fit(frame[["a", column]], frame["y"])
+    assert "2026" not in str(failure.value)
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_missing_values_are_not_sent_to_an_imputer(frame, neighbours):
+    """An imputer that learns from the rows is not covered by the guarantee."""
+    holed = frame.assign(a=[np.nan, *frame["a"][1:]])
+    for X, y, name in ((holed[["a", "b"]], frame["y"], "X"), (frame[["a", "b"]], holed["a"], "y")):
+        with pytest.raises(
+            InvalidParameter, match=rf"Input {name} contains NaN\. Replace it by a public value"
+        ) as failure:
+            ridge(neighbours=neighbours).fit(X, y)
+        assert "imputer" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({"a": (0, 1), "bb": (0, 1)}, "names 'bb', which is no column of X; did you mean 'b'?"),
+        ({"a": (0, 1)}, "has no pair for the column 'b' of X"),
+        ([(0, 1), (3, 2)], "(pair 1, counted from 0, is (3, 2))"),
+        (100, "one pair (low, high), or 2 pairs"),
+    ],
+)
+def test_bounds_say_which_pair_is_wrong(frame, bounds, words):
+    with pytest.raises(InvalidParameter) as failure:
+        ridge(bounds=bounds).fit(frame[["a", "b"]], frame["y"])
+    assert words in str(failure.value)
+
+
+def test_bounds_of_a_target_are_one_pair(frame):
+    with pytest.raises(InvalidParameter, match=r"target_bounds must be .*write target_bounds=\(0\.0, 100\.0\)\.$"):
+        ridge(target_bounds=150).fit(frame[["a", "b"]], frame["y"])
+
+
+def test_classes_of_another_type_are_shown_as_what_they_are(frame):
+    labels = (frame["y"] > 0.5).astype(int) + 1
+    with pytest.raises(InvalidParameter, match="y holds integers, and labels other than the classes '1' and '2'"):
+        LogisticRegression(**PUBLIC, classes=("1", "2")).fit(frame[["a", "b"]], labels)
+    with pytest.raises(InvalidParameter, match=r"classes must be a tuple of labels, or 'private'.*\('no', 'yes'\)"):
+        LogisticRegression(**PUBLIC, classes="yes").fit(frame[["a", "b"]], labels)
+
+
+@pytest.mark.parametrize(("rows", "words"), [(442, "declare the range of each column"), (9000, "refine_bounds=True")])
+def test_advice_about_bounds_can_be_followed(rows, words):
+    """Too few rows for windows of 40 columns: the advice is refine_bounds only if that would be accepted."""
+    numbers = np.random.default_rng(5)
+    X, y = numbers.uniform(size=(rows, 40)), numbers.uniform(size=rows)
+    settings = {"epsilon": 0.5, "delta": 1e-6}
+    with pytest.raises(Unsupported) as failure:
+        Ridge(bounds="private", target_bounds="private", **settings).fit(X, y)
+    assert words in str(failure.value)
+    wide = Ridge(bounds=(-1000, 1000), target_bounds=(-1000, 1000), refine_bounds=True, **settings)
+    if "refine_bounds" in words:
+        assert wide.fit(X, y).receipt_["bounds"].startswith("found privately")
+    else:
+        with pytest.raises(Unsupported, match="leave refine_bounds out"):
+            wide.fit(X, y)
