@@ -29,21 +29,24 @@ def test_histogram_intervals_hold_empty_categories(k: int, epsilon: float, peopl
 
 
 def test_counts_are_possible_ones_by_default() -> None:
-    """100 categories at epsilon 1: no count is negative, the sum is n, and the squared error is at most half that of
-    the raw estimates in every run (a third on average) and never larger. Intervals hold their counts.
+    """100 categories at epsilon 1: no count is negative, the sum is n, and the squared error is never larger than that
+    of the raw estimates, because the truth is possible too. It is a third of that with a deviation of 0.06, so the mean
+    of five ratios is below a half by six standard errors. Intervals hold their counts.
     """
     chances = 1.0 / np.arange(1, 101)
     people = np.random.default_rng(7).choice(100, 10_000, p=chances / chances.sum()).tolist()
-    truth = np.bincount(people, minlength=100)
+    truth, ratios = np.bincount(people, minlength=100), []
     for _ in range(5):
         sent = federated.answers(people, 1.0, range(100))
         made, raw = federated.histogram(sent), federated.histogram(sent, raw=True)
         assert min(made.count) >= 0.0 and sum(made.count) == pytest.approx(10_000.0)
         assert min(raw.count) < 0.0 and raw.raw and not made.raw
         errors = [float(((np.array(each.count) - truth) ** 2).sum()) for each in (made, raw)]
-        assert errors[0] < 0.5 * errors[1]
+        assert errors[0] <= errors[1]
+        ratios.append(errors[0] / errors[1])
         for low, count, high in zip(made.low, made.count, made.high, strict=True):
             assert low <= count <= high
+    assert np.mean(ratios) < 0.5
 
 
 @given(st.lists(st.integers(-50, 200), min_size=2, max_size=12), st.integers(1, 300), st.integers(0, 10**6))

@@ -162,9 +162,12 @@ def test_pure_epsilon_is_that_of_one_share():
     ids=str,
 )
 def test_the_ring_adds_up(target):
-    """Messages modulo 2^b add up to the values plus noise of the right size; every message is within the ring."""
+    """Messages modulo 2^b add up to the values plus noise of the right size; every message is within the ring.
+
+    The median of 4,200 errors is within five of its standard errors of the limits.
+    """
     made = ring(share(target, 50), bound=5000, overflow=1e-6, step=None if target.discrete else 1.0)
-    values, bound = np.tile(np.array([100, -100, 0]), (50, 200, 1)), hush.Sensitivity(linf=1.0, l0=1)
+    values, bound = np.tile(np.array([100, -100, 0]), (50, 1400, 1)), hush.Sensitivity(linf=1.0, l0=1)
     messages = np.stack([made.message(v, made.pay(None, view="central", sensitivity=bound)) for v in values])
     assert messages.min() >= 0
     assert messages.max() < made.modulus

@@ -183,7 +183,7 @@ def test_standard_errors_are_those_of_noise_and_sampling(loss, monkeypatch):
     """
     monkeypatch.setattr("hush.learn.training.one_thread", contextlib.nullcontext)  # it takes half of the time
     squares = []
-    for _ in range(examples(200, 800)):
+    for _ in range(examples(300, 800)):
         X, y, true = wider_data(loss)
         model = model_of(loss, bounds=[(-6, 6), (-9, 15), (-5, 5), (-5, 5)]).fit(X, y)
         found = np.append(model.unbiased_coef_, model.unbiased_intercept_) - true

@@ -218,14 +218,20 @@ def test_the_same_data_never_give_the_same_coefficients(kind, solver):
 @pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fitted_estimator_holds_no_row(kind, solver):
-    """Neither a value of X or y, nor a scaled one of them, is anywhere in the pickled estimator."""
+    """Neither a value of X or y, nor a scaled one of them, is anywhere in the pickled estimator.
+
+    Four bytes are in a pickle by chance once in some hundred fits, and in two pickles at the same time once in 1e8.
+    """
     X, y = rows(kind)
     model = fitted(kind, X, y, solver=solver)
-    held = pickle.dumps(model)
+    held, again = pickle.dumps(model), pickle.dumps(fitted(kind, X, y, solver=solver))
     values = np.concatenate([X.ravel(), y]) if kind is not LogisticRegression else X.ravel()
     for value in values:
-        for form in (">f8", "<f8", "<f4", ">f4"):
+        for form in (">f8", "<f8"):
             assert np.array(value, dtype=form).tobytes() not in held
+        for form in ("<f4", ">f4"):
+            known = np.array(value, dtype=form).tobytes()
+            assert known not in held or known not in again
     parameters = model.get_params()
     assert model._intervals is None  # none were planned
     assert set(vars(model)) - set(parameters) - {"classes_", "_intervals"} == {

@@ -209,7 +209,8 @@ def test_private_clusters_are_near_and_charged_once(delta):
 def test_two_fits_differ_and_much_noise_predicts_the_majority():
     one, two = (GaussianNB(**NB).fit(X, Y) for _ in range(2))
     assert not np.array_equal(one.theta_, two.theta_)
-    wrong = [np.mean(GaussianNB(**NB | {"epsilon": 0.02}).fit(X, Y).predict(X) != Y) for _ in range(5)]
+    wrong = [np.mean(GaussianNB(**NB | {"epsilon": 0.02}).fit(X, Y).predict(X) != Y) for _ in range(15)]
+    # a fit is above 0.6 with a probability of 0.04, and the median of 15 with one below 1e-7
     assert np.median(wrong) <= 0.6 and all((GaussianNB(**NB | {"epsilon": 0.001}).fit(X, Y).var_ > 0.0).ravel())
 
 

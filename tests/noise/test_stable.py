@@ -15,6 +15,7 @@ from hush.errors import InvalidParameter
 from hush.noise.gaussian import Gaussian
 from hush.noise.stable import Stable
 from hush.noise.stable_density import FAR, NEAR, contour, law
+from hush.privacy.compose import curve
 
 ALPHAS = [1.000001, 1.0001, 1.01, 1.2, 1.5, 1.8, 1.99, 1.9999, 1.999999]
 EDGES = [*ALPHAS, 1.0 + 1e-12, 2.0 - 1e-12, np.nextafter(1.0, 2.0), np.nextafter(2.0, 1.0)]
@@ -248,3 +249,10 @@ def test_extremes_are_quiet(alpha):
         epsilon = noise.max_loss(shift) * np.array([0.0, 1e-9, 0.5, 1.0 - 1e-13, 1.0])
         delta = noise.surplus(noise.exceeds(epsilon, shift), epsilon, shift)
         assert np.isfinite(delta).all() and (delta >= 0.0).all() and delta[-1] == 0.0
+
+
+def test_the_smallest_epsilons_have_a_delta():
+    """A loss divided by the least float has no quotient; delta there is that of epsilon 0."""
+    made = curve(Stable(1.7, 1.0), 0.3)
+    least, none = float(made.delta(5e-324)), float(made.delta(0.0))
+    assert least == pytest.approx(none, rel=1e-9) and float(made.delta(1e-310)) <= none * (1.0 + 1e-9)

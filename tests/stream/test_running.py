@@ -126,7 +126,7 @@ def test_an_old_secret_is_refused(short, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE periods SET measured = '[7]' WHERE period = 1",
+        "UPDATE periods SET measured = '[700]' WHERE period = 1",
         "UPDATE periods SET mac = '00' WHERE period = 2",
         "DELETE FROM periods WHERE period = 1",
         "UPDATE streams SET plan = '{}'",
@@ -344,7 +344,7 @@ def replayed(plan, truth, times):
 
 @pytest.mark.parametrize("kind", ["blocks", "banded", "lift"])
 def test_errors_and_intervals_over_many_streams(kind, banded):
-    """400 streams: the mean squared error of all running totals as planned, and the coverage of one window."""
+    """Hundreds of streams: the mean squared error of all running totals as planned, and the coverage of one window."""
     from hush.stream.answer import StreamAnswer
 
     plans = {
@@ -354,7 +354,8 @@ def test_errors_and_intervals_over_many_streams(kind, banded):
     }
     plan = plans[kind]()
     truth = [k % 7 for k in range(plan.stream.horizon)]
-    answers = [StreamAnswer(plan, tuple(map(tuple, one)), {}) for one in replayed(plan, truth, 400)]
+    times = 2000 if kind == "blocks" else 400  # for the ratio of two errors below, 0.76 with a deviation of 0.007
+    answers = [StreamAnswer(plan, tuple(map(tuple, one)), {}) for one in replayed(plan, truth, times)]
     errors = np.array([answer.published - np.cumsum(truth) for answer in answers])
     must_have_planned_error((errors**2).mean(axis=1), plan.mse)
     width = answers[0].window(3, 9, level=0.9).high - answers[0].window(3, 9, level=0.9).value

@@ -141,7 +141,9 @@ def test_processes_that_ask_for_sum_model_at_once_pay_once_and_see_one_answer(
         )
         for name in names
     ]
-    while not all((tmp_path / name).exists() or child.poll() for name, child in zip(names, children, strict=True)):
+    while not all(
+        (tmp_path / name).exists() or child.poll() is not None for name, child in zip(names, children, strict=True)
+    ):
         time.sleep(0.01)
     own = monthly().answer(ledger=ledger, release=1)["n"].tolist() if made_before else None
     (tmp_path / "go").touch()

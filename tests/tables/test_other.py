@@ -110,8 +110,13 @@ def test_an_answer_has_it_with_an_interval_and_charges_for_it(rows, tmp_path) ->
     assert "10 % of the budget counts the people" in " ".join(repr(plan).split())
     ledger = hush.Ledger(None, epsilon=2.0, delta=1e-6)
     answer = plan.answer(ledger=ledger)
-    assert answer["g"].tolist() == ["large"]
-    assert abs(answer.other.value - 300) < 100 and answer.other.low < answer.other.value < answer.other.high
+    shown = set(answer["g"].tolist())  # a small group may pass the threshold by its noise
+    hidden = len({person for person, group in rows if group not in shown})
+    assert (
+        "large" in shown
+        and abs(answer.other.value - hidden) < 100
+        and answer.other.low < answer.other.value < answer.other.high
+    )
     assert len(answer.receipt.charges) == 2 == len(ledger.entries[0].charges)
     assert "people are in at least one group that is not shown" in answer.text()
     assert "People with a group that is not shown" in str(hush.report.statement(answer.receipt))

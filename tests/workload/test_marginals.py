@@ -232,12 +232,12 @@ def test_few_cells_use_laplace_noise():
 
 
 def test_several_laplace_tables_are_combined():
-    """Three tables of 10 x 10 cells, 100 releases: the mean squared error is the plan's, by least squares."""
+    """Three tables of 10 x 10 cells, 150 releases: the mean squared error is the plan's, by least squares."""
     work = marginals((10, 10, 10), 2)
     plan = work.plan(1.0, 0.0)
     tables = {names: np.full((10, 10), 9) for names in (("a0", "a1"), ("a0", "a2"), ("a1", "a2"))}
     assert plan.strategy.name == "Laplace noise on each table"
-    answers = [plan.answer(tables=tables, ledger=None) for _ in range(100)]
+    answers = [plan.answer(tables=tables, ledger=None) for _ in range(150)]
     errors = np.array([answer.estimate("a0", "a1") - 9.0 for answer in answers])
     assert abs(float((errors**2).mean()) / plan.mse - 1.0) < 0.1
     low, high = zip(*(answer.interval("a0", "a1") for answer in answers), strict=True)

@@ -36,6 +36,8 @@ __all__ = ["FAMILY", "Stable"]
 
 Array = NDArray[np.float64]
 
+#: Roots are sought for losses of at least this size: smaller ones have no quotient. It changes a delta by as little.
+_LEAST_LOSS = 1e-290
 _PLAIN = 0.02  # a difference of tails is used directly if it is at least this fraction of the larger one
 
 
@@ -183,7 +185,7 @@ class Stable(Law):
         """Return the two y with M(y) = epsilon."""
         alpha = self.alpha
         top, most = largest_loss(alpha, s)
-        epsilon = np.minimum(down(epsilon, STABLE_LOSS), most)
+        epsilon = np.minimum(np.maximum(down(epsilon, STABLE_LOSS), _LEAST_LOSS), most)
         with np.errstate(over="ignore"):
             reach = np.minimum(top + peak_of_score(alpha)[2] * s / epsilon + 1.0, 1e300)  # M(y) <= s/y sup(y score)
         start = np.full_like(epsilon, -0.5 * s)

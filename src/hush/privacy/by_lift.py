@@ -21,7 +21,7 @@ def lifted_covers(charge: Charge) -> bool:
     Without shares, all numbers are independent, and may move in any way.
     """
     noise, bound = charge.noise, charge.sensitivity
-    if not isinstance(noise, Lifted) or charge.rate is not None or not bound.is_box:
+    if not isinstance(noise, Lifted) or charge.rate is not None or not bound.has_box:
         return False
     moves, one_sided = bound.each_move, bound.each_one_sided
     if len(moves) != noise.dimension or not any(noise.shares):

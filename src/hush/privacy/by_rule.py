@@ -15,7 +15,7 @@ __all__ = ["rule_covers", "rule_pair", "rule_pairs"]
 def rule_covers(charge: Charge) -> bool:
     """Does the number of people move by exactly the move that the noise is made for?"""
     noise, bound = charge.noise, charge.sensitivity
-    if not isinstance(noise, OptimalRule) or charge.rate is not None or not bound.is_box:
+    if not isinstance(noise, OptimalRule) or charge.rate is not None or not bound.has_box:
         return False
     return bound.people == 0 and bound.each_move == (noise.move,)
 

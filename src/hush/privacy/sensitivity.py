@@ -202,10 +202,14 @@ class Sensitivity:
         return min((count for count in (self.l0, self.dimension, listed) if count is not None), default=None)
 
     @property
+    def has_box(self) -> bool:
+        """Are linf and the number of moving numbers known? l1 and l2 may be known too."""
+        return (self.linf is not None or self.columns is not None) and self.moving is not None
+
+    @property
     def is_box(self) -> bool:
         """Are linf and the number of moving numbers the only facts?"""
-        bounded = self.linf is not None or self.columns is not None
-        return bounded and self.moving is not None and self.l1 is None and self.l2 is None
+        return self.has_box and self.l1 is None and self.l2 is None
 
     @property
     def one_number(self) -> float | None:

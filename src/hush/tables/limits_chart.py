@@ -39,9 +39,9 @@ class LimitError:
 
 
 def in_cells(errors: Sequence[LimitError], present: float) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells of a table; the noise is stated as a multiple of the present one."""
+    """Headings and cells of a table; the noise is stated as a multiple of the present one, unless that is 0."""
     heads, columns = ["groups per person", "error"], [[str(e.groups_per_unit) for e in errors]]
-    columns.append([f"x {e.noise / present:.3g}" for e in errors])
+    columns.append([f"x {e.noise / present:.3g}" if present else f"{e.noise:.3g}" for e in errors])
     if any(e.threshold is not None for e in errors):
         heads.append("key threshold")
         columns.append(["" if e.threshold is None else f"{e.threshold:.4g}" for e in errors])
