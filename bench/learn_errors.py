@@ -59,7 +59,7 @@ BENCHMARKS = (
         measures=(
             "Test errors (misclassified share, or residual over total sum of squares) at epsilon = 1 and delta = "
             "1/N^2 on the eight data sets of the flipped Huber paper: the median of hush over three splits, and "
-            "the errors of others as multiples of it. The larger study is in [learn.md](learn.md)."
+            "the errors of others as multiples of it. The larger study is in [learn_results.md](learn_results.md)."
         ),
         fair=(
             "Same rows, public ranges, penalty and splits. Nothing is tuned on the data, except for noisy GD and "

@@ -1,6 +1,6 @@
 """Classifiers on few rows: the test error of `hush.learn`, divided by that of the majority of the training rows.
 
-"without the numbers" is the same fit if it does not release the numbers of rows of the classes
+"without class counts" is the same fit if it does not release the numbers of rows of the classes
 (`hush.learn.class_level`). delta is 1e-6, all other options are defaults. Each cell is the mean over random samples of
 the rows, with its standard error; up to 4,000 other rows are the test.
 
@@ -75,7 +75,7 @@ def main() -> None:
             columns, classes = data.X.shape[1], int(data.y.max()) + 1
             rows.append([f"{data.name} ({columns} columns, {classes} classes)", f"{size:,}", *cells])
             print(*rows[-1], sep=" | ", flush=True)
-    heads = [f"epsilon {each}{words}" for each in given.epsilons.split(",") for words in ("", ", without the numbers")]
+    heads = [f"epsilon {each}{words}" for each in given.epsilons.split(",") for words in ("", ", without class counts")]
     print(table(["set", "rows", *heads], rows))
 
 

@@ -18,7 +18,7 @@ Errors are misclassified fractions, or the residual divided by the total sum of 
     python bench/learn_rivals.py --read FILE.jsonl
 
 A run replaces the file. The second form measures hush again, on the splits of the file, and keeps what the file has of
-the rivals. The third form writes the tables of docs/learn.md.
+the rivals. The third form writes the tables of docs/learn_results.md.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def federation(parts: list, test: tuple, family: str, options: argparse.Namespac
     # client 3 misses the second round (a turn is a call of the server)
     rehearse(server, client, CLIENTS, away=lambda node, turn: node == 3 and turn == 3)
     central, local = terms.epsilon("central", delta), terms.epsilon("local", delta)
-    print(f"  after {options.rounds} rounds, delta {delta:g} (+ {terms.slip():.1g} for rounding and overflow):")
+    print(f"  after {options.rounds} rounds, delta {delta:g} (+ {terms.extra_delta():.1g} for rounding and overflow):")
     print(f"  central epsilon {central:.3f}: against an observer of sums and models who colludes with one client")
     print(f"  local epsilon {local:.2f}: against a server that sees each message")
     print("  " + str(budgets).replace("\n", "\n  "))

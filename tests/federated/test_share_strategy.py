@@ -39,7 +39,7 @@ def test_the_view_is_said():
 @pytest.mark.parametrize(("view", "epsilon", "delta"), [("central", 2.0, 0.0), ("local", 2.0, 1e-9)])
 def test_a_budget_that_can_never_pay_is_refused_at_once(view, epsilon, delta):
     terms = agree(2.0, 1.0, 3, 3, rounds=1, delta=0.0)
-    assert terms.slip() > 0.0 and terms.epsilon("local", 0.0, rounds=1) > 2.0
+    assert terms.extra_delta() > 0.0 and terms.epsilon("local", 0.0, rounds=1) > 2.0
     with pytest.raises(hush.InvalidParameter, match=f"no client can ever pay for a round in the {view} view"):
         ShareStrategy(terms, Budgets(None, epsilon=epsilon, delta=delta), view=view)
 

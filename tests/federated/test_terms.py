@@ -87,7 +87,7 @@ def test_both_epsilons(noise, delta, norm, neighbours):
     )
     assert terms.epsilon("local", delta) > 5.0 * terms.epsilon("central", delta)
     assert terms.epsilon("central", delta, rounds=1) < terms.epsilon("central", delta)
-    assert 0.0 < terms.slip() < 1e-15
+    assert 0.0 < terms.extra_delta() < 1e-15
 
 
 def test_alpha_is_the_best_one():
@@ -135,11 +135,11 @@ def test_what_cannot_be_is_cut_off(noise, delta, norm, update, other):
 
 
 def test_coarse_lattices_are_charged():
-    """A lattice as coarse as the shares has a slip that nobody can overlook."""
+    """A lattice as coarse as the shares has an extra delta that nobody can overlook."""
     coarse = Terms(share(hush.Gaussian(1.0), 10), 1.0, "l2", 3, 1.0, 1)
-    assert coarse.slip() > 1.0
+    assert coarse.extra_delta() > 1.0
     with pytest.raises(Unsupported, match="rounded Laplace"):
-        Terms(_Odd(), 1.0, "l1", 3, 2.0**-10, 1).slip()
+        Terms(_Odd(), 1.0, "l1", 3, 2.0**-10, 1).extra_delta()
 
 
 class _Odd:
@@ -177,7 +177,7 @@ def test_a_message_is_paid_for_and_drawn_once(noise, delta, norm, view, monkeypa
     paid = terms.pay(ledger, view=view, label="round 1")
     entry = ledger.entries[0]
     assert entry.charges == tuple(terms.charges(view)) and entry.label == "round 1"
-    assert entry.extra_delta == terms.slip(rounds=1, view=view, epsilon=90.0) > 0.0
+    assert entry.extra_delta == terms.extra_delta(rounds=1, view=view, epsilon=90.0) > 0.0
     assert terms.message([0.1, 0.2, 0.3], paid).dtype == np.int64
     other = agree(2.0, 0.7, 3, 4, rounds=2, delta=delta, family=noise, honest=3)
     wide = unaccounted([(terms.share.target, hush.Sensitivity(**{norm: 0.1}), 1)])  # the right noise for another clip
@@ -240,17 +240,20 @@ def test_the_certificate_of_a_rounded_sum_agrees(one):
         assert certified.upper >= 0.98 * plain.delta_bracket(epsilon).lower  # and the uniforms are small beside it
 
 
-@pytest.mark.parametrize("asked", ["message", "mean_update", "possible", "slip"])
+@pytest.mark.parametrize("asked", ["message", "mean_update", "possible", "extra_delta"])
 def test_terms_refuse_in_one_sentence(asked: str) -> None:
     terms = agree(1.0, 1.0, 3, 2, rounds=1, delta=0.0)
     bad = {
         "message": ["x", None, [1.0], [[1.0], [1.0, 2.0]]],
         "mean_update": [None, 5, [[1, 2]], [[1, 2]] * 2, [[math.nan] * 3] * 2, ["abc"] * 2],
         "possible": [None, "x", [math.nan] * 3],
-        "slip": ["x", 0, -1, 1.5, math.nan],
+        "extra_delta": ["x", 0, -1, 1.5, math.nan],
     }[asked]
     paid = terms.pay(None, view="local")
-    calls = {"slip": lambda value: terms.slip(rounds=value), "message": lambda value: terms.message(value, paid)}
+    calls = {
+        "extra_delta": lambda value: terms.extra_delta(rounds=value),
+        "message": lambda value: terms.message(value, paid),
+    }
     for value in bad:
         with pytest.raises(hush.HushError):
             calls.get(asked, getattr(terms, asked))(value)
@@ -267,12 +270,12 @@ def test_a_message_needs_a_payment() -> None:
                 message(values, nothing)
 
 
-def test_slip_is_read_at_the_epsilon_of_everything() -> None:
-    """A coarse lattice, so that the slip is seen: the factor is that of the whole budget, not of one round."""
+def test_extra_delta_is_read_at_the_epsilon_of_everything() -> None:
+    """A coarse lattice, so that the extra delta is seen: the factor is that of the whole budget, not of one round."""
     made = agree(4.0, 1.0, 3, 10, rounds=20, delta=1e-6, family="gaussian")
     coarse = replace(made, step=2.0 ** math.floor(math.log2(made.share.noise.sigma) + 1.0))
-    one, whole = (coarse.slip(rounds=1, epsilon=epsilon) for epsilon in (1.0, 4.0))
+    one, whole = (coarse.extra_delta(rounds=1, epsilon=epsilon) for epsilon in (1.0, 4.0))
     assert whole / one == pytest.approx((1.0 + math.exp(4.0)) / (1.0 + math.exp(1.0)))
-    assert coarse.slip(rounds=1) >= whole  # unless told: that of all rounds at a smaller delta
+    assert coarse.extra_delta(rounds=1) >= whole  # unless told: that of all rounds at a smaller delta
     stable = agree(4.0, 1.0, 3, 10, rounds=2, delta=0.0)
-    assert stable.slip(view="local") > stable.slip() > 0.0
+    assert stable.extra_delta(view="local") > stable.extra_delta() > 0.0

@@ -382,7 +382,7 @@ def test_a_ledger_with_little_delta_refuses_before_the_number_of_rows_is_paid_fo
 
 
 def test_what_exact_accounting_saves_counts_a_part_with_its_own_epsilon_on_both_sides():
-    """The numbers of the classes have a pure epsilon of their own: the paper's route has that much less epsilon."""
+    """The class counts have a separate pure epsilon: the paper's route has that much less epsilon."""
     X, _, y = small.rows(350)
     receipt = LogisticRegression(epsilon=0.1, delta=1e-6, bounds=(-1, 1)).fit(X, y).receipt_
     counts, *others = receipt["parts"]

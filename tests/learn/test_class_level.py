@@ -1,4 +1,4 @@
-"""The numbers of rows of the classes, which give classifiers their intercept where gradients are noisy."""
+"""Class counts, which give classifiers their intercept where gradients are noisy."""
 
 import itertools
 import math
@@ -159,7 +159,7 @@ def test_the_more_certain_of_two_intercepts_counts_more():
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_few_rows_with_a_rare_class_predict_the_frequent_one(classes):
-    """600 rows, 30 columns that say nothing, epsilon 0.1: a model without the numbers of the classes predicts a wrong
+    """600 rows, 30 columns that say nothing, epsilon 0.1: a model without class counts predicts a wrong
     class for many rows. A fit is above 0.15 with a probability below 0.05, so the median of 20 is above it with one
     below 1e-6. Without the release the mean of 20 is above 0.25 by more than five of its standard errors.
     """

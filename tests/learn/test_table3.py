@@ -1,4 +1,4 @@
-"""The learning experiment of the flipped Huber paper on a small grid: checks of the claims in docs/learn.md."""
+"""The learning experiment of the flipped Huber paper on a small grid: checks of the claims in docs/learn_results.md."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def test_a_row_of_the_table(folder):
 
 
 def test_the_page_shows_the_stored_results():
-    """docs/learn.md contains the numbers of the stored run, for every data set and kind."""
-    text = (ROOT / "docs" / "learn.md").read_text()
+    """docs/learn_results.md contains the numbers of the stored run, for every data set and kind."""
+    text = (ROOT / "docs" / "learn_results.md").read_text()
     rows = [json.loads(line) for line in table3.stored().read_text().splitlines()]
     assert {(row["name"], row["kind"]) for row in rows} == {(name, kind[0]) for name in NAMES for kind in table3.KINDS}
     for row in rows:

@@ -18,7 +18,7 @@ _GAUSSIAN, _HUBER = "Gaussian, zCDP", "flipped Huber, zCDP"
 
 _WHY = (
     "epsilon, delta, grids, scaling, intercept and splits are not stated; this is our choice (epsilon = 1, delta = "
-    "1/N^2; docs/learn.md, section 5), the best point of a grid by squared error over five trials, from a stored "
+    "1/N^2; docs/learn_results.md), the best point of a grid by squared error over five trials, from a stored "
     "run. The run is random."
 )
 

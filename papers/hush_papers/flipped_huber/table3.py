@@ -1,7 +1,7 @@
 """Table III of the flipped Huber paper: private coordinate descent on eight data sets, as published, recomputed, and
 with exact accounting.
 
-The paper does not state these settings; they are chosen here (docs/learn.md gives the reasons):
+The paper does not state these settings; they are chosen here (docs/learn_results.md gives the reasons):
 epsilon = 1, delta = 1/N^2 for
 N training rows; X and y standardised by that part; no intercept; loss r^2/2 or logistic, penalty (weight/2) |w|^2 or
 weight |w|_1; Houses labelled as in OpenML 823, wine by colour, California by its raw columns; the grids below. As in

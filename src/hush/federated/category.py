@@ -138,7 +138,7 @@ def _odds(epsilon: float) -> Fraction:
     if above < 1.0:
         raise InvalidParameter(
             f"epsilon must be at least {rounded_up(1.0 / _UNIT, 3)} here, got {epsilon:g}: "
-            "with less the answers would hold no information."
+            "with less the answers would hold no information; write epsilon=1.0."
         )
     return 1 + Fraction(math.floor(above), _UNIT)
 

@@ -176,9 +176,9 @@ class ShareStrategy(FedAvg):
         )
         self.terms, self.budgets, self.view = terms, budgets, one_of("view", view, ("central", "local"))
         self._client: Callable[[int], str] = client or str
-        self._slip = terms.slip(rounds=1, view=view, epsilon=budgets.epsilon)
+        self._extra_delta = terms.extra_delta(rounds=1, view=view, epsilon=budgets.epsilon)
         try:
-            budgets.fresh().spend(terms.charges(view), extra_delta=self._slip)
+            budgets.fresh().spend(terms.charges(view), extra_delta=self._extra_delta)
         except (BudgetExceeded, InvalidParameter, Unsupported) as refused:
             raise InvalidParameter(
                 f"no client can ever pay for a round in the {view} view with these budgets: {refused}"
@@ -199,12 +199,12 @@ class ShareStrategy(FedAvg):
         named = [
             (message, message.metadata.dst_node_id, self._client(message.metadata.dst_node_id)) for message in messages
         ]
-        able = [self.budgets.covers(client, charges, extra_delta=self._slip) for _, _, client in named]
+        able = [self.budgets.covers(client, charges, extra_delta=self._extra_delta) for _, _, client in named]
         enough = sum(able) >= self._needed
         for (message, node, client), can in zip(named, able, strict=True):
             if can and not enough:
                 continue  # too few clients can pay, so the sum could not be used: keep this client's budget
-            if self.budgets.charge(client, charges, label=label, extra_delta=self._slip):
+            if self.budgets.charge(client, charges, label=label, extra_delta=self._extra_delta):
                 out.append(message)
                 self._paid += 1
             elif node not in self._stopped:

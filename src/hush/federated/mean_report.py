@@ -74,20 +74,26 @@ class LocalMean:
             )
         rows, total = len(self.weights), self.total
         if STEPS % (rows - 1) or not 0 < total < 1 << 63:
-            raise InvalidParameter("weights must be 2, 3, 5, 9, ... rows of whole numbers with a sum below 2^63.")
+            raise InvalidParameter(
+                "weights must be 2, 3, 5, 9, ... rows of whole numbers with a sum below 2^63; write local_mean(1.0)."
+            )
         if any(len(row) != len(self.numbers) or min(row) < 1 or sum(row) != total for row in self.weights):
             raise InvalidParameter(
-                "weights must be one positive whole number for each number, with equal sums of rows."
+                "weights must be one positive whole number for each number, with equal sums of rows; write "
+                "local_mean(1.0)."
             )
         for column in zip(*self.weights, strict=True):
             if Fraction(max(column), min(column)) > most:
                 raise InvalidParameter(
-                    f"the weights of a number differ by more than e^epsilon, epsilon = {self.epsilon:g}."
+                    f"the weights of a number differ by more than e^epsilon, epsilon = {self.epsilon:g}; write "
+                    "local_mean(1.0)."
                 )
         for place, row in enumerate(self.weights):
             mean = sum(weight * number for weight, number in zip(row, self.numbers, strict=True))
             if mean * (rows - 1) != total * place * STEPS:
-                raise InvalidParameter("the expectation of a report must be the value of its row.")
+                raise InvalidParameter(
+                    "the expectation of a report must be the value of its row; write local_mean(1.0)."
+                )
 
     def _well_formed(self) -> bool:
         """Are numbers and weights tuples of whole numbers, in the order and of the size that a report needs?"""

@@ -9,8 +9,8 @@ update with zeros; "replace" compares it with another update, which is twice as 
                      cost K eps(linf). Under l2 the theorem uses l1 <= sqrt(K) l2, which is worse than l1 clipping
 
 Each party rounds its share to the lattice. `hush.federated.aliasing` proves that the curve of the unrounded sum
-applies up to a small error. `slip` bounds this error and the probability that a share overflows its 64-bit word; it
-must be added to delta.
+applies up to a small error. `extra_delta` bounds this error and the probability that a share overflows its 64-bit word;
+it must be added to delta.
 """
 
 from __future__ import annotations
@@ -91,24 +91,24 @@ class Terms:
         return [self.share.charge(view, self.sensitivity)]
 
     def pay(self, ledger: Ledger | None, *, view: str, label: str = "") -> Payment:
-        """Charge a client's ledger for one round, `slip` included; `message` needs the payment.
+        """Charge a client's ledger for one round, `extra_delta` included; `message` needs the payment.
 
         Without a ledger the payment is unaccounted: another party, such as the server, keeps the client's budget.
         """
-        slip = 0.0 if ledger is None else self.slip(rounds=1, view=view, epsilon=ledger.cap.epsilon)
+        extra = 0.0 if ledger is None else self.extra_delta(rounds=1, view=view, epsilon=ledger.cap.epsilon)
         seen = "the sum of the updates of all parties" if view == "central" else "the update of one party"
         about = f"{seen}: {self.coordinates} numbers, each update limited to size {self.clip:g}"
-        return pay(ledger, self.charges(view), label=label, extra_delta=slip, about=about)
+        return pay(ledger, self.charges(view), label=label, extra_delta=extra, about=about)
 
     def curve(self, view: str, *, rounds: int | None = None) -> Curve:
-        """The privacy curve of `rounds` rounds (default: all) in a view; `slip` must be added to its delta."""
+        """The privacy curve of `rounds` rounds (default: all) in a view; `extra_delta` must be added to its delta."""
         return compose([charge.repeated(self._turns(rounds)) for charge in self.charges(view)])
 
     def epsilon(self, view: str, delta: float, *, rounds: int | None = None) -> float:
-        """An upper bound on the epsilon of `rounds` rounds (default: all) at delta; `slip` must be added to delta."""
+        """An upper bound on the epsilon of `rounds` rounds (default: all) at delta; add `extra_delta` to delta."""
         return float(np.asarray(self.curve(view, rounds=rounds).epsilon(delta)))
 
-    def slip(self, *, rounds: int | None = None, view: str = "central", epsilon: float | None = None) -> float:
+    def extra_delta(self, *, rounds: int | None = None, view: str = "central", epsilon: float | None = None) -> float:
         """The addition to delta for aliasing and overflow, over all coordinates and rounds (see aliasing.py).
 
         A law within total variation v of an (epsilon, delta)-private one is (epsilon, delta + (1 + e^epsilon)
@@ -254,7 +254,7 @@ def agree(
     to ten parties whose single messages may be seen, or for parties that drop out. With secure aggregation, shares of
     discrete Laplace noise have less error: `share(hush.Discrete(hush.Laplace(b), step), parties)`.
 
-    Guarantees: terms.epsilon("central", delta) <= epsilon, where terms.slip() must be added to delta.
+    Guarantees: terms.epsilon("central", delta) <= epsilon, where terms.extra_delta() must be added to delta.
 
     >>> terms = agree(2.0, 1.0, 10, 100, rounds=4, delta=0.0)
     >>> terms.norm, terms.epsilon("central", 0.0) <= 2.0 < terms.epsilon("local", 0.0)

@@ -1,10 +1,10 @@
-"""Private linear models with scikit-learn's interface, trained by noisy gradients with exact accounting.
+"""Private models with scikit-learn's interface: linear models, naive Bayes, principal components, k-means.
 
     model = hush.learn.LogisticRegression(epsilon=1.0, delta=1e-6, bounds=[(18, 90), (0, 1)]).fit(X, y)
     model.coef_, model.guarantee_, model.receipt_
 
-One row must be one person. Neighbouring data sets differ in one replaced row, or in one row more or less with
-neighbours="add-remove". See docs/learn.md.
+Each row of an array must be one person: neighbouring data sets differ in one replaced row, or in one row more or less
+with neighbours="add-remove". On a table the unit column names the person. See docs/learn.md.
 
 `hush.learn.torch`, which is also `hush.torch`, is for neural networks. It does not need scikit-learn, so the models
 above are loaded at their first use.

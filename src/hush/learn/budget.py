@@ -45,8 +45,8 @@ __all__ = [
 
 ACCOUNTING = ("exact", "zcdp")
 
-#: Above this r = 2T/(epsilon sigma_1)^2 no family saves more than 1 % of the Gaussian's variance (docs/learn.md), so
-#: the search over families, which takes seconds, is skipped.
+#: Above this r = 2T/(epsilon sigma_1)^2 no family saves more than 1 % of the Gaussian's variance
+#: (docs/learn_settings.md), so the search over families, which takes seconds, is skipped.
 _GAUSSIAN_BEYOND = 5.0
 
 

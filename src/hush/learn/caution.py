@@ -46,7 +46,7 @@ class NoRandomState:
         """Refuse `random_state` with the reason, where Python would say that the name is unknown."""
         if "random_state" in named:
             raise Unsupported(
-                "random_state would make the noise repeatable, and noise that somebody can repeat protects nobody; "
+                "random_state would make the noise repeatable, and noise that can be repeated gives no privacy; "
                 "leave it out, and use numpy's generator for random test data."
             )
         return super().__new__(cls)

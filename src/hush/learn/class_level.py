@@ -1,4 +1,4 @@
-"""The numbers of rows of the classes: a noisy release that gives a classifier its intercept if gradients are noisy.
+"""Class counts (numbers of rows of the classes): a noisy release that gives a classifier its intercept for few rows.
 
 The noise of a gradient grows with the number of features, and that of these numbers does not. So the most frequent
 class is known from fewer rows than the weights are, and a model whose features are shrunk to 0 predicts this class.
@@ -24,7 +24,7 @@ __all__ = ["CLASSES", "ClassLevel", "class_counts", "class_part", "class_share"]
 
 Array = NDArray[np.float64]
 
-CLASSES = "numbers of rows of the classes"
+CLASSES = "class counts"
 #: Below this noise, nu = rho sqrt(K) times the root of the number of classes less one, the gradients estimate the
 #: intercept well enough, and the numbers are not released.
 _QUIET = 0.15

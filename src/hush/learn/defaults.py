@@ -2,7 +2,7 @@
 
 The rules are closed forms in rho = 2 sigma_1 sqrt(K) / N, the noise of one full gradient relative to what can be
 learned from N rows. K counts the intercept, and sigma_1 is the Gaussian amount for the descent's share of the budget.
-docs/learn.md states the rules and compares them with other methods.
+docs/learn_settings.md states the rules, and docs/learn_results.md compares them with other methods.
 """
 
 from __future__ import annotations
@@ -47,12 +47,13 @@ _PURE_PASSES = 5
 _HOPELESS, _HOPELESS_PURE = 1.5, 0.75
 #: If delta = 0, steps divide epsilon. Up to this many columns one release of all products has the smaller error.
 _FEW_COLUMNS = 4
-#: Below nu = 0.001 the largest clip of whitened gradients is this over nu, so that its bias fades with the noise.
-_FADES = 0.0005
-_LOOSEST = 16.0
-#: The share of the matrix in what whitened gradients have; a smaller one, by loss, for many columns if the noise hides
-#: the eigenvalues of the matrix.
-_MATRIX_SHARE, _HIDDEN_SHARE, _MANY_COLUMNS = 0.3, {"squared": 0.2, "logistic": 0.1}, 50
+#: The most that the clip of whitened gradients can be is this over nu where that is larger than the usual limit, so
+#: that its bias fades with the noise; and never more than the second number.
+_FADES, _LOOSEST = 0.0005, 16.0
+#: The share of the products in what products and gradients have together.
+_MATRIX_SHARE = 0.3
+#: The same, by loss, for more than this number of columns if noise hides the eigenvalues of the products.
+_HIDDEN_SHARE, _MANY_COLUMNS = {"squared": 0.2, "logistic": 0.1}, 50
 #: Up to this nu a hidden matrix gets more and shorter steps; above it the noise of a gradient is too large for them.
 _FAINT_GRADIENTS = 0.2
 #: The factor of rho^(-1/3) in the clipping bound, by loss.

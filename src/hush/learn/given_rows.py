@@ -1,4 +1,4 @@
-"""What a fit or a prediction is given as rows: sentences for things that are no arrays, and safe error texts."""
+"""Checks of what `fit` and `predict` receive as rows, and error texts that quote no data."""
 
 from __future__ import annotations
 

@@ -199,8 +199,8 @@ def found(labels: Any, plan: Labels | None, paid: Paid) -> Any:
     if plan is None:
         if len(counts) != 2:
             raise InvalidParameter(
-                f"y must hold two different labels, got {len(counts)}; classes='private' finds two, write "
-                "classes=(a, b, c) for more."
+                f"y must hold two different labels, got {len(counts)}; classes='private' finds two; for "
+                "more write classes=('a', 'b', 'c')."
             )
         return _array([value for _, value in counts])
     noisy = paid.release(plan.mechanism, np.array([*counts.values(), 0], dtype=np.int64), "labels")

@@ -1,9 +1,9 @@
 """The mean of the target alone: one released number, for fits with too few rows to learn more at their budget.
 
 The target is mapped from its public range to z in [-1, 1] and to the integer q = round(G z). If the noise of the mean
-of z would be large, the integers are tapered: beyond the knee A they grow by two fifths, so that |q| is at most B = A +
+of z would be large, the integers are tapered: beyond the knee A the slope is 2/5, so that |q| is at most B = A +
 2 (G - A)//5. The sum over the rows is released with the whole budget. One replaced row moves it by at most 2B, and one
-row has at most the size B (B = G without a taper). So a taper divides the noise by G/B = 1.5. Its bias is smaller than
+row has at most the size B (B = G without a taper). So a taper divides the noise by G/B = 1.49. Its bias is smaller than
 the noise that it saves for most targets, because they are well inside of their declared range. The noisy mean is
 shrunk towards the middle of the range as in `scaling`, and then stretched where the taper compresses.
 """

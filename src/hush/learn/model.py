@@ -1,4 +1,4 @@
-"""The base class of all private estimators: parameters, checks, the fit, and the linear predictor."""
+"""The base class of the linear models: parameters, checks, the fit, and the linear predictor."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
     epsilon, delta: the budget of one fit. epsilon = inf gives the same model without noise and without privacy.
     bounds: the public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column
         names to pairs. Values outside are moved to the nearest end. "private" finds them with 5 % of the budget (up to
-        15 % if there are few rows).
+        20 % if there are few rows).
     refine_bounds: True finds narrower bounds within the given ones in the same way, for the features and the target.
         Use it if the given bounds may be much too wide.
     n_features_to_keep: fit only this many features, those that agree best with the target, chosen privately with about
@@ -66,7 +66,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         "original" penalises coefficients in the units of X, as scikit-learn does.
     solver: "whitened" releases all products once and then a few gradients in their geometry, "statistics" releases
         all products once, "cd" is coordinate descent, "gd" uses full gradients without the products, and "auto"
-        chooses by rows, columns and budget.
+        chooses by rows, columns and budget. For a regression with few rows it can release only the mean of the target.
     family: the name of a noise family, such as "gaussian" or "laplace"; None chooses the least noise.
     accounting: "exact", or "zcdp" for the looser accounting of the flipped Huber paper (families "gaussian" and
         "flipped_huber" only; there None means "gaussian").

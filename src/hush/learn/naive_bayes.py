@@ -5,8 +5,8 @@ q_k and q_k^2 for each of K columns to the block of its class, and nothing to th
 divided by G and rounded down. So one row more or less moves a block by at most sqrt(G^2 + 2 K G^2). If one row is
 replaced by a row of the same class, each column moves by at most sqrt(4 G^2 + 1) (`hush.learn.scaling`). If it is
 replaced by a row of another class, two different blocks change, and the square of the move is the sum of two squares:
-at most 2 G^2 + 4 K G^2. Both are at most 4 K G^2 + 2 G^2 (K <= G^2). In l1 the move is at most 2 G + 4 K G. The bounds
-do not depend on the number of classes: a person is in one class.
+at most 2 G^2 + 4 K G^2. Both are at most 4 K G^2 + 2 G^2 (K <= 2 G^2). In l1 the move is at most 2 G + 4 K G. The
+bounds do not depend on the number of classes: a person is in one class.
 """
 
 from __future__ import annotations
@@ -117,7 +117,10 @@ class GaussianNB(ClassifierMixin, SumModel):
             return None
         given = np.asarray(self.priors, dtype=np.float64)
         if given.shape != (classes,) or not (given > 0.0).all() or not math.isclose(given.sum(), 1.0):
-            raise InvalidParameter(f"priors must be {classes} numbers above 0 that add up to 1.")
+            raise InvalidParameter(
+                f"priors must be {classes} numbers above 0 that add up to 1; write priors=(0.5, 0.5) for two classes, "
+                "or leave it out."
+            )
         return given
 
     def predict_joint_log_proba(self, X: Any) -> Array:

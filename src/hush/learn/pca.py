@@ -83,7 +83,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumModel):
         count = whole("n_components", self.n_components, 1, "write n_components=2")
         if count > most:
             raise InvalidParameter(
-                f"n_components must be at most {most}, the smaller of rows and columns, got {count}."
+                f"n_components must be at most {most}, the smaller of rows and columns, got {count}; write "
+                f"n_components={most}."
             )
         return count
 

@@ -176,7 +176,7 @@ def _whitened_wishes(request: Request, rows: int, columns: int, chosen: Setting,
 
 
 def _classes(request: Request, chosen: Setting, columns: int, epsilon: float, among: float) -> tuple[Part, ...]:
-    """The release of the numbers of rows of the classes, if gradients know the intercept of a classifier less well."""
+    """The release of the class counts, if gradients know the intercept of a classifier less well."""
     usual = request.fit_intercept and not request.weighted and request.family is None and request.accounting == "exact"
     if request.objective is SQUARED or chosen.solver != "whitened" or not usual or request.scaling == "paper":
         return ()

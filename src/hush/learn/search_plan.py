@@ -68,7 +68,8 @@ def parts_of(rows: int, holdout: float, *, hidden: bool) -> tuple[int, int]:
         return max(rows - held, 2), max(held, 1)
     if held < 1 or rows - held < 2:
         raise InvalidParameter(
-            f"{rows} rows are too few for holdout={holdout:g}: both parts need rows; nothing was spent."
+            f"{rows} rows are too few for holdout={holdout:g}: both parts need rows; write holdout=0.2. Nothing was "
+            "spent."
         )
     return rows - held, held
 

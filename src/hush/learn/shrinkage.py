@@ -1,10 +1,11 @@
 """Shrink the weights of a noisy model by the known size of its noise, so that it is seldom much worse than no features.
 
-The estimate is w = true weights + noise. In the geometry of H the noise has the variance v in each of k directions, so
-|w|_H^2 is on average |true|_H^2 + k v. The signal is estimated by s = |w|_H^2 - k v, limited to what a model can
-explain, and the weights of the features are multiplied by s/(s + k v): the rule of empirical Bayes (James and Stein
-1961; Efron and Morris 1973). v is 1.5 times the computed variance. If the noise dominates, the factor is 0, and only
-the intercept is left. All numbers here are public or released, so this costs no privacy.
+The estimate is w = true weights + noise. In the geometry of H the noise has about the variance v in each of k
+directions, so |w|_H^2 is on average |true|_H^2 + k v. The signal is estimated by s = |w|_H^2 - k v, limited to what a
+model can explain, and the weights of the features are multiplied by s/(s + k v): the rule of empirical Bayes (James
+and Stein 1961; Efron and Morris 1973). v is 1.5 times the variance that the linear recursion of the steps gives. If
+the noise dominates, the factor is 0, and only the intercept is left. All numbers here are public or released, so this
+costs no privacy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Set the weights to 0 that an l1 penalty and the noise leave no reason to keep.
+"""Set weights with an l1 penalty to 0 if their square is below the variance of their noise.
 
 An l1 penalty sets weights to 0, but noise moves them away from 0 again. The variance of the noise of every weight is
 known, for columns that are not correlated. A weight whose square is below this variance is set to 0. The reason: under

@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 class SumModel(NoRandomState, BaseEstimator):
     """A model from noisy sums. Its parameters, all keyword-only:
 
-    epsilon, delta: the budget of one fit. epsilon = inf gives scikit-learn's model without noise and without privacy.
+    epsilon, delta: the budget of one fit. epsilon = inf gives the model without noise and without privacy.
     bounds: the public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column names
         to pairs. Values outside are moved to the nearest end, in `fit` and afterwards.
     family: "gaussian" or "ball" ("laplace" or "ball" if delta = 0); None chooses the least noise.

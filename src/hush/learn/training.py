@@ -135,7 +135,7 @@ def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:
 
 
 def _level(made: Plan, source: RowSource, paid: Paid) -> ClassLevel | None:
-    """The intercept of a classifier without features, if the plan releases the numbers of rows of the classes."""
+    """The intercept of a classifier without features, if the plan releases the class counts."""
     part = made.part(CLASSES)
     if part is None:
         return None

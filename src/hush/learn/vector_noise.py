@@ -31,7 +31,7 @@ __all__ = ["BALL", "noise_of_vectors"]
 #: The name of ball noise.
 BALL = ball_noise.FAMILY.name
 #: Above this q = (d + 1)/(epsilon sigma_1)^2 ball noise saves only 5 to 8 % of the Gaussian's variance or less
-#: (docs/learn.md), so the search, which takes seconds, is skipped.
+#: (docs/learn_settings.md), so the search, which takes seconds, is skipped.
 _GAUSSIAN_BEYOND = 5.0
 #: Above this epsilon the search takes much longer, and the noise is small in any case.
 _LARGEST_EPSILON = 30.0
