@@ -263,3 +263,17 @@ def test_the_better_method_is_taken():
     made = histogram(answers(["x", "y", "y"] * 50, 1.0, ["x", "y"]))
     assert "response" in made.why and "unary" in str(made)
     assert sum(made.count) == pytest.approx(150.0)
+
+
+def test_an_interval_stays_within_the_public_range() -> None:
+    """One report says little: the interval is the whole range at most, and the estimate itself has no bias."""
+    one = local([40.0], 0.1, low=0.0, high=100.0, delta=0.0)
+    for estimate in (mean(one), mean(one, level=0.999), total(one)):
+        low, high = estimate.interval
+        assert 0.0 <= low <= high <= 100.0 and estimate.limits == (0.0, 100.0)
+        assert not 0.0 <= estimate.value <= 100.0  # at epsilon 0.1 the two possible reports are far outside
+        assert f"[{low:.6g}, {high:.6g}]" in str(estimate)
+    many = mean(local([40.0] * 5000, 4.0, low=0.0, high=100.0, delta=0.0))
+    assert many.interval == (many.value - many.half_width, many.value + many.half_width) and "+-" in str(many)
+    both = total(local([40.0, 60.0], 0.1, low=0.0, high=100.0, delta=0.0))
+    assert both.limits == (0.0, 200.0)

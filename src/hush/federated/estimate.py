@@ -43,23 +43,31 @@ _PER_DEVIATION = 8  # grid points of a convolution per standard deviation
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate with a symmetric interval that contains the true value with probability at least `level`."""
+    """An estimate with an interval that contains the true value with probability at least `level`.
+
+    `value` has no bias, so with few reports it can lie outside of `limits`, the public range of the true value. The
+    interval never does: what lies outside is moved to the nearest limit.
+    """
 
     value: float
     half_width: float
     level: float
     method: str
     count: int
+    limits: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def interval(self) -> tuple[float, float]:
         """The two ends of the interval."""
-        return self.value - self.half_width, self.value + self.half_width
+        least, most = self.limits
+        low, high = self.value - self.half_width, self.value + self.half_width
+        return min(max(low, least), most), min(max(high, least), most)
 
     def __str__(self) -> str:
-        return (
-            f"{self.value:.6g} +- {self.half_width:.4g} ({100 * self.level:g} %, {self.method} of {self.count} reports)"
-        )
+        low, high = self.interval
+        cut = low != self.value - self.half_width or high != self.value + self.half_width
+        wide = f"[{low:.6g}, {high:.6g}]" if cut else f"+- {self.half_width:.4g}"
+        return f"{self.value:.6g} {wide} ({100 * self.level:g} %, {self.method} of {self.count} reports)"
 
 
 def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled: bool = False) -> Estimate:
@@ -92,13 +100,15 @@ def mean(reports: Reports, *, level: float = 0.95, method: str = "auto", sampled
     if sampled:
         wide = max(wide, _sampled(numbers, reports.noise, way, level))
     value = reports.low + reports.width * (math.fsum(numbers) / reports.count)
-    return Estimate(value, up(reports.width * wide, CLOSED_FORM), level, way, reports.count)
+    half = up(reports.width * wide, CLOSED_FORM)
+    return Estimate(value, half, level, way, reports.count, (reports.low, reports.high))
 
 
 def total(reports: Reports, *, level: float = 0.95, method: str = "auto") -> Estimate:
     """Estimate the sum of the people's (clipped) values: the mean times the number of people, which is public."""
     one = mean(reports, level=level, method=method)
-    return Estimate(one.value * one.count, one.half_width * one.count, level, one.method, one.count)
+    limits = (one.limits[0] * one.count, one.limits[1] * one.count)
+    return Estimate(one.value * one.count, one.half_width * one.count, level, one.method, one.count, limits)
 
 
 def methods(noise: Law | LocalMean, count: int, level: float) -> list[str]:
