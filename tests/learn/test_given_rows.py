@@ -1,5 +1,6 @@
 """Errors about what is given as rows name the thing, and say what to write."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -108,3 +109,45 @@ def test_advice_about_bounds_can_be_followed(rows, words):
     else:
         with pytest.raises(Unsupported, match="leave refine_bounds out"):
             wide.fit(X, y)
+
+
+def far_values(last: float):
+    """Rows whose sum is inf - inf for some places of one value, which is the last argument."""
+    X = np.zeros((64, 1))
+    X[[0, 8, 16, 24]], X[1], X[9] = 1.7e308, -1.7e308, last
+    return X
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+@pytest.mark.parametrize("kind", [Ridge, LogisticRegression])
+def test_no_warning_of_numpy_depends_on_a_row(kind, neighbours):
+    """scikit-learn sums the rows to look for NaN, and numpy warned about the sum of huge values."""
+    settings = PUBLIC | ({"target_bounds": (0, 1)} if kind is Ridge else {})
+    for X, y in (
+        (far_values(0.0), np.zeros(64)),
+        (far_values(-1.7e308), np.zeros(64)),
+        (np.zeros((64, 1)), np.where(np.arange(64) == 3, np.longdouble("1e4000"), np.longdouble(0))),
+    ):
+        if kind is LogisticRegression and y.dtype == np.longdouble:
+            continue  # a label that is no class is refused
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            kind(**settings, neighbours=neighbours).fit(X, y)
+        assert not [one for one in seen if issubclass(one.category, RuntimeWarning)]
+
+
+class Secretive:
+    def __float__(self):
+        raise RuntimeError("SECRET")
+
+
+@pytest.mark.parametrize("value", [Secretive(), 10**400, {"SECRET": 1}])
+def test_an_error_of_an_object_is_not_shown(value):
+    X = np.zeros((10, 1), dtype=object)
+    X[3, 0] = value
+    with pytest.raises((InvalidParameter, TypeError, ValueError)) as failure:
+        ridge().fit(X, np.zeros(10))
+    shown = failure.value
+    while shown is not None:
+        assert "SECRET" not in str(shown) and "0000" not in str(shown)
+        shown = None if shown.__suppress_context__ else shown.__context__

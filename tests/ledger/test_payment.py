@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -196,6 +197,34 @@ def test_payments_and_their_draws_are_not_copied() -> None:
     for draws in (payment.open(mechanism, times=1), payment.open(mechanism).ahead(4)):
         with pytest.raises(NotPaid, match="copied"):
             pickle.dumps(draws)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # forks of a process with threads
+def test_a_fork_draws_nothing_that_its_parent_paid_for() -> None:
+    """A fork copies payments and draws without `__reduce_ex__`: one charge must not give a draw in each process."""
+    mechanism = made()
+    payment = hush.unaccounted(mechanism.charge.repeated(3))
+    opened = payment.open(mechanism, times=1)
+    ahead = payment.open(mechanism, times=1).ahead(4)
+    attempts = [lambda: payment.noise(mechanism, STEPS), lambda: opened.add(STEPS), lambda: ahead.add(STEPS)]
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:  # the child reports how many of the attempts raised NotPaid, and ends without pytest's clean-up
+        refused = 0
+        for attempt in attempts:
+            try:
+                attempt()
+            except NotPaid:
+                refused += 1
+            except BaseException:
+                pass
+        os.write(writer, str(refused).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 10) == b"3"
+    for attempt in attempts:
+        assert attempt().shape == (4,)  # the parent can draw what it paid for
 
 
 def test_threads_share_a_payment_and_draw_it_once() -> None:

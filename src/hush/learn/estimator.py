@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, Unsupported, non_negative, one_of, positive, within
 from hush.learn import label
 from hush.learn.from_arrays import fit_arrays
+from hush.learn.given_rows import floats
 from hush.learn.model import LinearModel
 from hush.learn.objective import LOGISTIC, SQUARED, Objective
 from hush.learn.paid import Paid
@@ -56,7 +57,7 @@ class _Regression(RegressorMixin, LinearModel):
         )
 
     def _fitted(self, rows: Any, target: Any, weights: Array | None = None, n_rows: int | None = None) -> Self:
-        fit_arrays(self, rows, target.astype(np.float64), weights, n_rows)
+        fit_arrays(self, rows, floats(target), weights, n_rows)
         return self
 
     def predict(self, X: Any) -> Array:

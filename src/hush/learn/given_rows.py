@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hush.errors import InvalidParameter, Unsupported
 
-__all__ = ["is_table", "must_be_rows", "without_values"]
+__all__ = ["floats", "is_table", "must_be_rows", "quiet", "without_values"]
 
 #: The beginnings and parts of scikit-learn's texts that quote an array, or the number of its rows.
 _ONE_DIMENSION = ("Expected 2D array, got 1D array", "Expected 2D array, got scalar array")
 _WITH_SHAPES = ("shape", "samples", "sample(s)", "feature(s)", "length", "dim ")
 _NUMERIC = ("int", "uint", "float", "bool", "decimal")
 _SHOWN = 3  # columns that an error names
+
+
+def quiet() -> Any:
+    """No warnings of numpy about values: whether they appear would depend on single rows."""
+    return np.errstate(all="ignore")
+
+
+def floats(values: Any) -> NDArray[np.float64]:
+    """Numbers as float64, without a warning for wider numbers that overflow."""
+    with quiet():
+        return np.asarray(values, dtype=np.float64)
 
 
 def is_table(thing: Any) -> bool:

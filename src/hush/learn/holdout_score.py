@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hush.calibration.ranking import calibrate
 from hush.learn import label
 from hush.learn.estimator import LogisticRegression
+from hush.learn.given_rows import floats
 from hush.learn.model import LinearModel
 from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW, Relation
@@ -78,7 +79,7 @@ def _squared_errors(model: Any, rows: Array, target: Any) -> tuple[int, float]:
     span = span_of("target_bounds", model.target_bounds, 1)
     low, high = float(span.low[0]), float(span.high[0])
     largest = _LIMIT * (high - low)
-    off = (np.clip(margins(model, rows), low, high) - np.clip(target.astype(np.float64), low, high)) / largest
+    off = (np.clip(margins(model, rows), low, high) - np.clip(floats(target), low, high)) / largest
     # NaN is replaced by the largest error, so that every row gives an integer from 0 to _GRAIN
     total = int(np.rint(np.nan_to_num(np.minimum(off * off, 1.0), nan=1.0) * _GRAIN).astype(np.int64).sum())
     return total, largest**2 / _GRAIN

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, needs, within
-from hush.learn.given_rows import must_be_rows, without_values
+from hush.learn.given_rows import must_be_rows, quiet, without_values
 
 with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     from sklearn.base import (
@@ -103,7 +103,8 @@ def shares_of_weight(given: Any, rows: Any, max_weight: Any, *, hidden: bool = F
 def _weights(given: Any) -> NDArray[np.float64] | None:
     """The weights as numbers, or None: the errors of numpy and scikit-learn quote values."""
     try:
-        made = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
+        with quiet():
+            made = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
     except (TypeError, ValueError):
         return None
     return np.asarray(made)
@@ -140,9 +141,14 @@ def checked_rows(model: Any, X: Any, *y: Any, hidden: bool = False, **settings: 
     """
     must_be_rows(model, X, *y)
     try:
-        return validate_data(model, X, *y, **settings)
+        with quiet():
+            return validate_data(model, X, *y, **settings)
     except (ValueError, TypeError) as failure:
         words = without_values(str(failure), X, hidden=hidden)
         if words is None:
             raise
+    except MemoryError:
+        raise
+    except Exception:  # raised by an object in X or y: its text may contain anything
+        words = "X and y must hold numbers or labels, and at least one value cannot be read as one."
     raise InvalidParameter(words)  # outside of the except block, so that the first error's text is not chained

@@ -7,6 +7,7 @@ Noise on data is drawn only here. A payment comes from `Ledger.spend`, which ret
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass, field
@@ -51,6 +52,15 @@ def must_be_payment(given: Any) -> None:
         )
 
 
+def _must_be_here(process: int) -> None:
+    """Reject a payment or draws that a fork has copied: both processes could draw the same noise once each."""
+    if process != os.getpid():
+        raise NotPaid(
+            "this payment was made in another process, which may draw its noise too; nothing was drawn; write "
+            "ledger.spend(...) in the process that draws."
+        )
+
+
 def _must_be_steps(mechanism: Any, steps: Any) -> None:
     """Reject anything but whole steps, as many as one release of the mechanism has."""
     if not isinstance(mechanism, Mechanism):
@@ -79,6 +89,7 @@ class Draws:
     _: KW_ONLY
     entropy: Entropy | None = None
     left: list[int] | None = None
+    process: int = field(default_factory=os.getpid, init=False, repr=False)
 
     def add(self, steps: Steps) -> Steps:
         """Add fresh noise and clip the sum to +-2^61 steps. Clipping a draw earlier would not change the result."""
@@ -111,6 +122,7 @@ class Draws:
     def _take(self, count: int) -> None:
         if self.left is None:
             return
+        _must_be_here(self.process)
         if count > self.left[0]:
             raise NotPaid(
                 f"the payment covers {self.left[0]} more numbers, but {count} were requested; nothing was drawn."
@@ -126,6 +138,7 @@ class _Ahead(Draws):
     given: list[int] = field(default_factory=lambda: [0], init=False, repr=False)
 
     def _fresh(self, steps: Steps) -> Steps:
+        _must_be_here(self.process)
         start = self.given[0]
         if start + steps.size > self.drawn.size:
             raise NotPaid(
@@ -142,8 +155,9 @@ class Payment:
     mechanisms state that they are parts of the charge), each part allows n draws; `part` names it.
 
     Guarantees: a `HushError` is raised, and nothing is drawn, for noise that was not charged, for a release or part
-    that was drawn before, and for more numbers than the mechanism has. A payment cannot be copied. It protects against
-    mistakes, not against code that invents names of parts, or that adds the draws of `hush.draw` to data.
+    that was drawn before, and for more numbers than the mechanism has. A payment cannot be copied, and only the
+    process that made it can draw. It protects against mistakes, not against code that invents names of parts, or that
+    adds the draws of `hush.draw` to data.
 
     >>> from hush import Gaussian, Ledger, Mechanism, Sensitivity
     >>> mechanism = Mechanism(Gaussian(20.0), Sensitivity(linf=1.0, l0=1), 1.0, coordinates=3)
@@ -159,6 +173,7 @@ class Payment:
             self._allowed[charge.once] += charge.times
         self._drawn: Counter[tuple[Charge, str]] = Counter()
         self._entry, self._place, self._paid, self._lock = entry, place, paid, threading.Lock()
+        self._process = os.getpid()
 
     @property
     def entry(self) -> Entry | None:
@@ -216,6 +231,7 @@ class Payment:
             return self._allowed[charge.once] - self._drawn[charge.once, part]
 
     def _take(self, what: Mechanism | Charge, part: str, times: int | None) -> int:
+        _must_be_here(self._process)  # before the lock, which a fork may have copied while it was held
         with self._lock:
             return self._taken(what, part, times)
 
