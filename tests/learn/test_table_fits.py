@@ -248,7 +248,11 @@ def test_bad_calls_are_refused_in_one_sentence(changed, given, options, words):
 
 
 def test_classes_of_a_table():
-    for classes, words in (("private", "is for arrays"), ((0, 1), "cannot be a value"), ((1, 1), "different labels")):
+    for classes, words in (
+        ("private", "is for arrays"),
+        ((0, 1), "holds text, so its classes must"),
+        ((1, 1), "different labels"),
+    ):
         with pytest.raises(HushError, match=words):
             LogisticRegression(**YES | {"classes": classes}).fit(opened(), "smoker")
     frame = FRAME.assign(yes=FRAME.smoker == "yes", number=(FRAME.smoker == "yes").astype(int))
@@ -262,7 +266,8 @@ def test_classes_of_a_table():
 
 def test_an_empty_table_and_a_wrong_number_of_rows():
     empty = opened(FRAME[FRAME.age > 1e9])
-    model = Ridge(**RIDGE).fit(empty, "cost")
+    with pytest.warns(UserWarning, match="the released number of rows that this fit uses is"):
+        model = Ridge(**RIDGE).fit(empty, "cost")
     assert np.isfinite(model.coef_).all()
     logistic = LogisticRegression(**YES).fit(opened(), "smoker", n_rows=2, rows_per_unit=3)  # far too small
     assert np.isfinite(logistic.coef_).all() and LOGISTIC.name == "logistic"
