@@ -301,3 +301,9 @@ def test_a_model_without_valid_intervals_says_why(people, capsys):
     assert "±" not in capsys.readouterr().out
     assert main([*words, "--interval-share", "0.3"]) == 2
     assert "--keep all" in capsys.readouterr().err
+
+
+def test_the_label_of_the_coefficients_is_said(people, capsys):
+    words = ["learn", str(people), "--model", "logistic", "--target", "smoker", "--classes", "never,daily"]
+    assert main([*words, "--feature", "age:0:100", *BUDGET]) == 0
+    assert "the log odds of 'never' against 'daily'" in capsys.readouterr().out
