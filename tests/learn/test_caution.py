@@ -104,6 +104,13 @@ def test_repeated_fits_without_a_ledger_are_named_once_at_the_line_of_the_user(w
     assert not _texts(lambda: SEVERAL[what](logistic(epsilon=np.inf, bounds=(-3, 3))))
 
 
+def test_workers_of_joblib_warn_once_each(capfd):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        cross_val_score(logistic(**QUICK), X, LABELS, cv=8, n_jobs=2)
+    assert 1 <= capfd.readouterr().err.count("costs of all fits add up") <= 2
+
+
 def test_one_fit_and_a_private_search_are_no_repeated_fits():
     assert not _texts(lambda: logistic(**QUICK).fit(X, LABELS))
     assert not _texts(lambda: search(ridge(**QUICK)).fit(X, Y))
@@ -114,6 +121,8 @@ def test_a_large_delta_is_named_once():
         (found,) = _texts(lambda model=model: model.fit(X, LABELS))
         assert "delta=0.1 is larger than 1/N for N = 60 rows" in found and found.endswith("write delta=0.001.")
         assert not _texts(lambda model=model: model.set_params(delta=0.01).fit(X, LABELS))
+    (found,) = _texts(lambda: search(ridge(**QUICK), delta=0.1).fit(X, Y))
+    assert "N = 60 rows" in found
     found = _texts(lambda: cross_val_score(logistic(delta=0.1, ledger=ledger(delta=0.9), **QUICK), X, LABELS, cv=3))
     assert len(found) == 1
 

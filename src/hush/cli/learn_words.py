@@ -30,7 +30,7 @@ _WORDS = (
 def in_words(text: str, options: argparse.Namespace) -> str:
     """The message with options in the place of arguments.
 
-    >>> in_words("alpha must be a number, got -1; write alpha=0.01.", argparse.Namespace())
+    >>> in_words("alpha must be a number, got -1; write alpha=0.01.", argparse.Namespace(penalty=None))
     '--penalty must be a number, got -1; write --penalty 0.01.'
     """
     made = in_options(text, options)

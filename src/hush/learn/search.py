@@ -10,7 +10,7 @@ from typing import Any, Self
 from hush.errors import as_float, budgets, deltas, within
 from hush.learn import label
 from hush.learn.candidates import candidates_of, searched_names
-from hush.learn.caution import NoRandomState, about_callers
+from hush.learn.caution import NoRandomState, about_callers, about_delta
 from hush.learn.construction import explained
 from hush.learn.counting import Counted, Counting, declared_rows, must_need
 from hush.learn.estimator import LogisticRegression
@@ -134,6 +134,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
             )
         winner, best = self._best(made, rows, target)
         self._write(made, counted, winner, best, entry, begun)
+        about_delta(self.delta, made.kept + made.held)
         if loud:
             announce("PrivateSearchCV: finished")
         return self
