@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from hush import InvalidParameter, Unsupported, tables
+from hush import HushError, InvalidParameter, Unsupported, tables
 from hush.learn import GaussianNB, KMeans, LogisticRegression, Ridge
 
 PUBLIC = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0, 1)}
@@ -190,6 +190,6 @@ def test_settings_of_a_classifier_that_are_refused_say_what_to_write(frame):
     for changed, words in (({"C": -1.0}, r"write C=1\.0\.$"), ({"l1_ratio": 3.0}, r"write l1_ratio=0\.0\.$")):
         with pytest.raises(InvalidParameter, match=words):
             LogisticRegression(**PUBLIC, **changed).fit(frame[["a"]], frame["y"] > 0.5)
-    for changed in ({"bounds": None}, {"bounds": "private"}):
-        with pytest.raises(Unsupported, match=r"KMeans needs declared bounds; write bounds=\(0\.0, 100\.0\)\.$"):
-            KMeans(**PUBLIC | changed).fit(frame[["a"]])
+    for bounds, words in ((None, "bounds must be given: .*"), ("private", "KMeans needs declared bounds")):
+        with pytest.raises(HushError, match=rf"{words}; write bounds=\(0\.0, 100\.0\)\.$"):  # "private" is no remedy
+            KMeans(**PUBLIC | {"bounds": bounds}).fit(frame[["a"]])

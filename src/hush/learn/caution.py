@@ -38,7 +38,7 @@ _REPEATING = {
 }
 #: The only fitted number of these steps is the number of columns.
 _FREE = ("PolynomialFeatures", "FunctionTransformer", "Normalizer", "Binarizer")
-_FEW = 3.0  # standard deviations of the noise of a number of rows
+_FEW = 2.0  # standard deviations of the noise of a number of rows
 
 
 class NoRandomState:

@@ -102,7 +102,12 @@ class SumModel(NoRandomState, BaseEstimator):
         return checked_rows(self, *given, dtype=np.float64, **options)
 
     def _span(self) -> Span:
-        if self.bounds is None or to_be_found(self.bounds):
+        if self.bounds is None:
+            raise InvalidParameter(
+                "bounds must be given: ranges are public knowledge and are never computed from the data without noise; "
+                "write bounds=(0.0, 100.0)."
+            )
+        if to_be_found(self.bounds):
             raise Unsupported(f"{type(self).__name__} needs declared bounds; write bounds=(0.0, 100.0).")
         return span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
 
