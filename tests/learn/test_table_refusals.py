@@ -121,7 +121,7 @@ def test_the_column_of_the_person_is_no_feature():
 def test_misspelt_classes_are_seen_in_the_released_number_of_rows():
     settings = {key: value for key, value in RIDGE.items() if key != "target_bounds"} | {"epsilon": 30.0}
     with pytest.warns(UserWarning, match="the released number of rows .* no row may have one of the classes"):
-        for _ in range(5):  # each is silent with a probability of 0.03
-            LogisticRegression(**settings, classes=("No", "Yes")).fit(people(), "smoker")
+        # each is silent with a probability of 0.03
+        _ = [LogisticRegression(**settings, classes=("No", "Yes")).fit(people(), "smoker") for _ in range(5)]
     LogisticRegression(**settings, classes=("no", "yes")).fit(people(), "smoker")
     LogisticRegression(**settings, classes=("No", "Yes")).fit(people(), "smoker", n_rows=200)  # nothing was released
