@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
-from hush import InvalidParameter, Unsupported, tables
+from hush import HushError, InvalidParameter, Unsupported, tables
 from hush.learn import GaussianNB, KMeans, LogisticRegression, Ridge
 
 PUBLIC = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0, 1)}
@@ -151,3 +152,87 @@ def test_an_error_of_an_object_is_not_shown(value):
     while shown is not None:
         assert "SECRET" not in str(shown) and "0000" not in str(shown)
         shown = None if shown.__suppress_context__ else shown.__context__
+
+
+DAYS = pd.date_range("2026-01-01", periods=300)
+TIMES = {
+    "pandas": pd.DataFrame({"a": 0.5, "day": DAYS}),
+    "polars dates": pl.DataFrame({"a": 0.5, "day": [*DAYS.date]}),
+    "polars times": pl.DataFrame({"a": 0.5, "day": [*DAYS.to_pydatetime()]}),
+    "polars durations": pl.DataFrame({"a": 0.5, "day": [*(DAYS.to_pydatetime() - DAYS[0].to_pydatetime())]}),
+    "numpy": DAYS.to_numpy()[:, None],
+    "list": [[day] for day in DAYS.to_numpy()],
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_dates_are_no_features(kind, frame):
+    """numpy would make numbers of them silently, of polars' dates days and of its times microseconds."""
+    for model, y in ((ridge(), frame["y"]), (LogisticRegression(**PUBLIC), frame["y"] > 0.5), (KMeans(**PUBLIC), None)):
+        with pytest.raises(InvalidParameter, match="X must hold numbers, and not dates or durations; write") as failure:
+            model.fit(TIMES[kind], y)
+        assert ("by their type: 'day'" in str(failure.value)) == (kind not in ("numpy", "list"))
+    with pytest.raises(InvalidParameter, match="not dates"):
+        ridge().fit(frame[["a", "b"]], frame["y"]).predict(TIMES[kind])
+
+
+def test_frames_that_cannot_be_rows(frame):
+    with pytest.raises(InvalidParameter, match=r"X is a polars LazyFrame.*write X\.collect\(\)\.$"):
+        ridge().fit(pl.LazyFrame({"a": [0.5]}), [0.5])
+    twice = pd.DataFrame(frame[["a", "b"]].to_numpy(), columns=["a", "a"])
+    for bounds in ((0, 1), {"a": (0, 1)}):
+        with pytest.raises(InvalidParameter, match="X has two columns with the name 'a'; give each"):
+            ridge(bounds=bounds).fit(twice, frame["y"])
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_infinite_values_have_a_remedy_that_works(frame, neighbours):
+    endless = frame.assign(a=[np.inf, *frame["a"][1:]])
+    for X, y, name in ((endless[["a", "b"]], frame["y"], "X"), (frame[["a", "b"]], endless["a"], "y")):
+        with pytest.raises(
+            InvalidParameter, match=rf"Input {name} contains infinity\. .*write {name}\.clip\(0, 100\)\."
+        ):
+            ridge(neighbours=neighbours).fit(X, y)
+        assert ridge(neighbours=neighbours).fit(X.clip(0, 100), y.clip(0, 100)).coef_.shape == (2,)
+
+
+def test_targets_are_needed(frame):
+    X = frame[["a", "b"]]
+    for model in (ridge(), LogisticRegression(**PUBLIC), GaussianNB(**PUBLIC)):
+        for given in ((X,), (X, None)):
+            with pytest.raises(InvalidParameter, match=r"requires y to be passed, .*; write fit\(X, y\)\.$"):
+                model.fit(*given)
+
+
+def test_parts_of_the_rows_are_refused_with_the_reason(frame):
+    for model in (ridge(), GaussianNB(**PUBLIC), KMeans(**PUBLIC)):
+        assert not hasattr(model, "partial_fit")
+        with pytest.raises(Unsupported, match="partial_fit is not supported, because each call would release"):
+            model.partial_fit(frame[["a", "b"]], frame["y"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {"bounds": [(0, 1)] * 3},
+            r"one pair \(low, high\), because X has one column, got .*; write bounds=\(0\.0, 100",
+        ),
+        ({"n_features_to_keep": 10}, r"at most 1, the number of columns, got 10; write n_features_to_keep='all'\.$"),
+        ({"alpha": -1.0}, r"alpha must be .*; write alpha=1\.0\.$"),
+        ({"solver": "newton"}, r"solver must be one of .*; write solver='auto'\.$"),
+        ({"passes": 0}, r"passes must be .*; write passes=10\.$"),
+    ],
+)
+def test_settings_that_are_refused_say_what_to_write(frame, changed, words):
+    with pytest.raises(InvalidParameter, match=words):
+        ridge(**changed).fit(frame[["a"]], frame["y"])
+
+
+def test_settings_of_a_classifier_that_are_refused_say_what_to_write(frame):
+    for changed, words in (({"C": -1.0}, r"write C=1\.0\.$"), ({"l1_ratio": 3.0}, r"write l1_ratio=0\.0\.$")):
+        with pytest.raises(InvalidParameter, match=words):
+            LogisticRegression(**PUBLIC, **changed).fit(frame[["a"]], frame["y"] > 0.5)
+    for bounds, words in ((None, "bounds must be given: .*"), ("private", "KMeans needs declared bounds")):
+        with pytest.raises(HushError, match=rf"{words}; write bounds=\(0\.0, 100\.0\)\.$"):  # "private" is no remedy
+            KMeans(**PUBLIC | {"bounds": bounds}).fit(frame[["a"]])

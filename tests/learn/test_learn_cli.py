@@ -231,7 +231,7 @@ def test_ranges_are_refined_and_features_chosen(people, capsys):
     assert shown["receipt"]["bounds"] == "found privately: features and target"
     assert shown["coefficients"]["age"] == pytest.approx(3.0, abs=1.0)
     assert main([*words, *BUDGET, "--keep", "2"]) == 2
-    assert "n_features_to_keep must be at most 1" in capsys.readouterr().err
+    assert "--keep must be at most 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_ranges_are_refined_and_features_chosen(people, capsys):
         (["--refine-bounds"], "too few to find bounds privately at this budget"),
         (["--neighbours", "replace"], "--neighbours replace is for arrays"),
         (["--n-rows", "1"], "--n-rows must be"),
-        (["--keep", "few"], "n_features_to_keep"),
+        (["--keep", "few"], "--keep must be"),
     ],
 )
 def test_options_that_a_fit_by_person_does_not_have(more, words, tmp_path, capsys):
@@ -301,3 +301,9 @@ def test_a_model_without_valid_intervals_says_why(people, capsys):
     assert "±" not in capsys.readouterr().out
     assert main([*words, "--interval-share", "0.3"]) == 2
     assert "--keep all" in capsys.readouterr().err
+
+
+def test_the_label_of_the_coefficients_is_said(people, capsys):
+    words = ["learn", str(people), "--model", "logistic", "--target", "smoker", "--classes", "never,daily"]
+    assert main([*words, "--feature", "age:0:100", *BUDGET]) == 0
+    assert "the log odds of 'never' against 'daily'" in capsys.readouterr().out

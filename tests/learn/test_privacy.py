@@ -234,7 +234,7 @@ def test_a_fitted_estimator_holds_no_row(kind, solver):
             assert known not in held or known not in again
     parameters = model.get_params()
     assert model._intervals is None  # none were planned
-    assert set(vars(model)) - set(parameters) - {"classes_", "_intervals"} == {
+    assert set(vars(model)) - set(parameters) - {"classes_", "_intervals", "_noise"} == {
         *("coef_", "intercept_", "n_iter_", "limits_", "guarantee_", "noise_", "receipt_", "trace_", "n_features_in_"),
         *("centre_", "spread_", "kept_features_"),
     }

@@ -520,7 +520,7 @@ def test_too_few_rows_and_wrong_labels_cost_nothing():
 def test_elastic_net_too():
     X, y, _ = rows(2000)
     model = ElasticNet(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), passes=3)
-    grid = [{"alpha": [0.001], "l1_ratio": [0.0, 1.0]}, {"alpha": [5.0]}]
+    grid = [{"alpha": [0.001], "l1_ratio": [0.0, 1.0]}, {"alpha": [1.5]}]
     search = PrivateSearchCV(model, grid, epsilon=10.0, delta=1e-6, eta=-0.5, tries=5.0).fit(X, y)
     assert (
         set(search.best_params_) <= {"alpha", "l1_ratio"}

@@ -298,6 +298,7 @@ def test_the_watch_sees_a_leak():
     assert states[0] != states[1]
 
 
+@pytest.mark.filterwarnings("ignore:delta=0.1 is larger")
 @pytest.mark.parametrize(("relation", "most"), [("replace", 2), ("add-remove", 1)])
 def test_labels_move_by_at_most_so_many_counts_of_one(relation, most):
     numbers = np.random.default_rng(3)

@@ -203,7 +203,7 @@ def test_private_clusters_are_near_and_charged_once(delta):
     wide = KMeans(**settings | {"epsilon": 30.0, "passes": 4}).fit(X)
     for goal in ([0.0, 0.0], [2.0, 0.0], [0.0, 2.0]):
         assert np.linalg.norm(wide.cluster_centers_ - goal, axis=1).min() < 0.3
-    assert wide.transform(X).shape == (len(X), 3) and set(wide.fit_predict(X)) == {0, 1, 2}
+    assert wide.transform(X).shape == (len(X), 3) and set(wide.predict(X)) == {0, 1, 2}
 
 
 def test_two_fits_differ_and_much_noise_predicts_the_majority():

@@ -248,7 +248,11 @@ def test_bad_calls_are_refused_in_one_sentence(changed, given, options, words):
 
 
 def test_classes_of_a_table():
-    for classes, words in (("private", "is for arrays"), ((0, 1), "cannot be a value"), ((1, 1), "different labels")):
+    for classes, words in (
+        ("private", "is for arrays"),
+        ((0, 1), "holds text, so its classes must"),
+        ((1, 1), "different labels"),
+    ):
         with pytest.raises(HushError, match=words):
             LogisticRegression(**YES | {"classes": classes}).fit(opened(), "smoker")
     frame = FRAME.assign(yes=FRAME.smoker == "yes", number=(FRAME.smoker == "yes").astype(int))

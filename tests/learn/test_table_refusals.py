@@ -96,3 +96,32 @@ def test_a_choice_of_columns_keeps_weights_and_order():
         assert model.coef_[0] == pytest.approx(1.0, abs=1e-3)
     source = TableRows(None, 200, 2)
     assert not KeptColumns(source, np.array([0])).ordered
+
+
+def test_labels_that_a_column_cannot_have(tmp_path):
+    """yes and no of a CSV file are read as truth values; a text column needs its labels."""
+    settings = {key: value for key, value in RIDGE.items() if key != "target_bounds"}
+    (tmp_path / "v.csv").write_text(FRAME.to_csv(index=False))
+    read = tables.table(tmp_path / "v.csv", unit="id")
+    with pytest.raises(
+        InvalidParameter, match=r"the class 'no' .* 'smoker', which is read as boolean .*; leave classes out"
+    ):
+        LogisticRegression(**settings, classes=("no", "yes")).fit(read, "smoker", n_rows=200)
+    assert LogisticRegression(**settings).fit(read, "smoker", n_rows=200).coef_.shape == (1, 1)
+    with pytest.raises(InvalidParameter, match=r"'smoker' holds text, .*; write classes=\('no', 'yes'\)\.$"):
+        LogisticRegression(**settings).fit(people(), "smoker", n_rows=200)
+
+
+def test_the_column_of_the_person_is_no_feature():
+    for name, target in (("id", "cost"), ("age", "id")):
+        with pytest.raises(InvalidParameter, match=r"column 'id' identifies the person.*leave it out"):
+            Ridge(**RIDGE | {"bounds": {name: (0, 900)}}).fit(people(), target, n_rows=200)
+
+
+def test_misspelt_classes_are_seen_in_the_released_number_of_rows():
+    settings = {key: value for key, value in RIDGE.items() if key != "target_bounds"} | {"epsilon": 30.0}
+    with pytest.warns(UserWarning, match="the released number of rows .* no row may have one of the classes"):
+        # each is silent with a probability of 0.03
+        _ = [LogisticRegression(**settings, classes=("No", "Yes")).fit(people(), "smoker") for _ in range(5)]
+    LogisticRegression(**settings, classes=("no", "yes")).fit(people(), "smoker")
+    LogisticRegression(**settings, classes=("No", "Yes")).fit(people(), "smoker", n_rows=200)  # nothing was released

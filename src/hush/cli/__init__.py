@@ -7,7 +7,8 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import hush
@@ -115,9 +116,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     entries = 0
     try:
         entries = _entries(options)
-        return int(options.action(options) or 0)
+        with _warnings_as_lines(options):
+            return int(options.action(options) or 0)
     except HushError as failure:
-        print(f"hush: {in_options(str(failure), options)}", file=sys.stderr)
+        print(f"hush: {_words(failure, options)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         charged = ", ".join(_ledgers(options)) if _entries(options) > entries else ""
@@ -134,6 +136,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hush: {reason.rstrip('.')}.", file=sys.stderr)
         return 2
     return 0
+
+
+def _words(message: object, options: argparse.Namespace) -> str:
+    """A message of the Python interface with options in the place of arguments."""
+    return str(getattr(options, "in_words", in_options)(str(message), options))
+
+
+@contextlib.contextmanager
+def _warnings_as_lines(options: argparse.Namespace) -> Iterator[None]:
+    """Show each warning as one line on standard error, without the place in a library from which it came."""
+
+    def show(message: object, *place: object, **more: object) -> None:
+        print(f"hush: warning: {_words(message, options)}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _entries(options: argparse.Namespace) -> int:

@@ -6,8 +6,10 @@ import argparse
 from typing import Any
 
 import hush
+from hush.cli.learn_classes import classes_of_table, labels_of, shown_classes, typed
 from hush.cli.learn_intervals import coefficient_table, fitted, intervals_of, sentences
 from hush.cli.learn_options import about_neighbours, about_the_fit
+from hush.cli.learn_words import in_words
 from hush.cli.ledger import opened
 from hush.cli.text import Command, emit, number
 from hush.errors import HushError, InvalidParameter
@@ -40,6 +42,8 @@ def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
         low, high = number(parts[1]), number(parts[2])
     except argparse.ArgumentTypeError as failure:
         raise InvalidParameter(f"--{flag}: {failure}.") from failure
+    if low == high:
+        raise InvalidParameter(f"--{flag} {text} must have low below high; write --{flag} {parts[0]}:0:100.")
     if low > high:
         right = f"{parts[0]}:{parts[2]}:{parts[1]}"
         raise InvalidParameter(f"--{flag} {text} must have low below high; write --{flag} {right}.")
@@ -105,28 +109,10 @@ def _numbers(rows: Any, names: list[str]) -> Any:
     return found
 
 
-def _labels(values: Any, classes: str | None) -> tuple[Any, Any]:
-    """The labels, and the declared classes with the type of the labels."""
-    import numpy as np
-
-    floats = str(values.type) in ("float", "double", "halffloat")
-    if classes == "private" and floats:
-        raise InvalidParameter(
-            f"--classes private finds labels, but a target of type {values.type} holds measurements; "
-            "write --classes a,b."
-        )
-    # the type of the file's column, or objects: numpy would choose a type by the values
-    labels = np.empty(len(values), dtype=np.float64 if floats else object)
-    labels[:] = values.to_pylist()
-    if str(values.type) == "bool":  # the two classes of a boolean column are known
-        return labels.astype(bool) if not values.null_count else labels, None
-    if classes is None or classes == "private":
-        return labels, classes
-    return np.array([str(label) for label in labels], dtype=object), tuple(classes.split(","))
-
-
 def _learn(options: argparse.Namespace) -> None:
     logistic = options.model == "logistic"
+    if options.classes is not None and not logistic:
+        raise InvalidParameter("--classes is for --model logistic; leave it out.")
     ranged = [_ranged(text, "feature") for text in options.feature]
     target, span = (options.target, None) if logistic else _ranged(options.target, "target")
     features = dict(ranged)
@@ -150,7 +136,7 @@ def _learn(options: argparse.Namespace) -> None:
     common |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
     common |= _steps(options) | {"neighbours": options.neighbours}
     if logistic:
-        y, classes = _labels(rows[target], options.classes)
+        y, classes = labels_of(rows[target], target, options.classes)
         common |= {"classes": classes} | ({} if options.penalty is None else {"C": options.penalty})
     else:
         common |= {"target_bounds": span} | ({} if options.penalty is None else {"alpha": options.penalty})
@@ -184,7 +170,7 @@ def _learn_by_person(
     chosen |= _steps(options) | {"ledger": opened(options.ledger) if options.ledger else None}
     chosen["neighbours"] = options.neighbours
     if options.model == "logistic":
-        chosen["classes"] = _classes(people, target, options.classes)
+        chosen["classes"] = classes_of_table(people, target, options.classes)
     else:
         chosen["target_bounds"] = span
     if options.penalty is not None:
@@ -195,29 +181,12 @@ def _learn_by_person(
     _show(options, model, list(features))
 
 
-def _classes(people: Any, target: str, given: str | None) -> Any:
-    """The declared classes as values of the target's column: texts, or whole numbers."""
-    if given is None:
-        return None
-    if given == "private":
-        raise InvalidParameter(
-            "--classes private needs one row per person, without --rows-per-unit; write --classes a,b."
-        )
-    names = given.split(",")
-    if people[target].type().is_string():
-        return tuple(names)
-    try:
-        return tuple(number(name) for name in names)
-    except argparse.ArgumentTypeError as failure:
-        raise InvalidParameter(f"--classes: the target {target!r} holds numbers, and {failure}.") from failure
-
-
 def _models(model: Any, names: list[str]) -> dict[str, dict[str, float]]:
     """The coefficients and the intercept by name: those of each of three or more classes, or one set of them."""
     import numpy as np
 
     rows = np.column_stack([np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)]).tolist()
-    of = ["coefficient"] if len(rows) == 1 else [str(one) for one in model.classes_]
+    of = ["coefficient"] if len(rows) == 1 else shown_classes(model, None)
     return {one: dict(zip([*names, "(intercept)"], row, strict=True)) for one, row in zip(of, rows, strict=True)}
 
 
@@ -240,6 +209,10 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
     document |= {"intervals": known, "receipt": dict(model.receipt_)}
     lines = [coefficient_table(found, known, options.level)]
     about = model.receipt_
+    if len(found) == 1 and hasattr(model, "classes_"):
+        first, second = shown_classes(model, typed(options))
+        document |= {"log_odds_of": second, "against": first}
+        lines.append(f"The coefficients are for the log odds of {second!r} against {first!r}.")
     lines.append(f"\n{type(model).__name__}, {about['rows']} rows, solver {about['solver']}: {model.guarantee_}.")
     if about["solver"] == "mean":
         lines.append("The budget is too small to learn more from so few rows: the model is the mean of the target.")
@@ -263,6 +236,7 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
 def register(command: Command) -> None:
     """Add the group's commands."""
     learn = command("learn", _learn, "fit a private linear model to a table", _EXAMPLES)
+    learn.set_defaults(in_words=in_words)
     learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
     learn.add_argument(
         "--unit", metavar="COLUMN", help="the column that identifies the person; two rows of one person are an error"

@@ -28,14 +28,9 @@ def interval_options(learn: argparse.ArgumentParser) -> None:
 def fitted(model: Any, options: argparse.Namespace, fit: Callable[[Any], Any]) -> Any:
     """The fitted model, with intervals if they have a share of the budget."""
     from hush.errors import must_be_level
-    from hush.learn.inference_plan import NoIntervals
 
     must_be_level(options.level)
-    try:
-        return fit(model.set_params(interval_share=options.interval_share))
-    except NoIntervals as failure:  # nothing was spent
-        words = str(failure).replace("n_features_to_keep='all'", "--keep all")
-        raise NoIntervals(words.replace("interval_share=0", "--interval-share 0")) from failure
+    return fit(model.set_params(interval_share=options.interval_share))
 
 
 def intervals_of(model: Any, names: list[str], level: float) -> dict[str, dict[str, Any]]:
@@ -84,7 +79,8 @@ def sentences(model: Any) -> list[str]:
     if not known["finite"]:
         return [
             "The noise hides the data, so the intervals are infinite: use more rows, fewer features, a larger epsilon "
-            "or a larger --interval-share."
+            "or a larger --interval-share; or leave one feature out if some add up to a constant, as a 0/1 column for "
+            "each of all categories does."
         ]
     return [
         "The coefficients are for predictions: penalty, shrinkage and clipping bias them. The estimates do not have "

@@ -90,7 +90,8 @@ class IntervalMethods:
         if not found.finite:
             warnings.warn(
                 "the noise hides the data, so the intervals of all coefficients are infinite: use more rows, fewer "
-                "features, a larger epsilon or a larger interval_share.",
+                "features, a larger epsilon or a larger interval_share; or leave one column out if some add up to a "
+                "constant, as a dummy for each of all categories does.",
                 UserWarning,
                 stacklevel=3,
             )

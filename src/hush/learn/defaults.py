@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import Unsupported, one_of, positive, reject, whole, within
+from hush.errors import Unsupported, nearest, positive, reject, whole, within
 from hush.learn.budget import vector_families
 from hush.learn.objective import LOGISTIC, SQUARED, Objective
 from hush.learn.vector_noise import BALL
@@ -153,7 +153,9 @@ def setting(
     pure: bool = False,
 ) -> Setting:
     """The given values, and the default rules for those that are None. `pure` means delta = 0."""
-    solver = one_of("solver", solver, SOLVERS)
+    if solver not in SOLVERS:
+        hint = nearest(solver, SOLVERS) or "write solver='auto'"
+        raise reject("solver", solver, f"one of {', '.join(SOLVERS)}", hint)
     matrix_noise = _matrix_noise(rho, columns)
     if solver == "auto":
         at_once = matrix_noise < _CLEAR or (pure and columns <= _FEW_COLUMNS)
@@ -169,7 +171,7 @@ def setting(
         # Steps of 1/sqrt(K) are stable up to a largest eigenvalue of 2 sqrt(K). The eigenvalue is not public, and it
         # is rarely larger.
         rule = min(rule, 1.0 / math.sqrt(columns))
-    count = count if passes is None else whole("passes", passes)
+    count = count if passes is None else whole("passes", passes, 1, "write passes=10")
     if rho > 0.0 and count * columns > MOST_DRAWS:
         raise reject("passes", passes, f"at most {MOST_DRAWS // columns} for {columns} columns", "write passes=20")
     clips = (most,) * columns if clip is None else _clips(clip, columns)
@@ -186,7 +188,14 @@ def _whitened(
     momentum lets them reach further.
     """
     if rho == 0.0:
-        return Setting("whitened", 1000 if passes is None else whole("passes", passes), 1.0, (math.inf,), math.inf, 0.0)
+        return Setting(
+            "whitened",
+            1000 if passes is None else whole("passes", passes, 1, "write passes=10"),
+            1.0,
+            (math.inf,),
+            math.inf,
+            0.0,
+        )
     nu = rho * math.sqrt(columns)
     share = _MATRIX_SHARE
     radius = _radius_rule(_matrix_noise(rho / math.sqrt(share), columns))
@@ -200,7 +209,7 @@ def _whitened(
         reach, rule = _clip_of_plain_gradients(objective, nu), _PASSES
     else:
         reach, rule = _reach_and_passes(objective, nu, hidden=hidden, pure=pure)
-    count = rule if passes is None else whole("passes", passes)
+    count = rule if passes is None else whole("passes", passes, 1, "write passes=10")
     numbers = columns * objective.outputs
     if count * numbers > MOST_DRAWS:
         raise reject("passes", passes, f"at most {MOST_DRAWS // numbers} for {numbers} weights", "write passes=10")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, one_of, positive, within
 from hush.learn import label
+from hush.learn.construction import explained
 from hush.learn.from_arrays import fit_arrays
 from hush.learn.given_rows import floats
 from hush.learn.model import LinearModel
@@ -52,9 +53,14 @@ class _Regression(RegressorMixin, LinearModel):
         return rows, target
 
     def _request_for(self, rows: int) -> Request:
-        return self._request(
-            *self._penalty(rows), objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1)
-        )
+        l1, l2 = self._penalty(rows)
+        if self.penalise == "scaled" and l1 >= max(1.0, self.checked_max_weight):
+            ratio = f" and l1_ratio={self.l1_ratio:g}" if isinstance(self, ElasticNet) else ""
+            raise InvalidParameter(
+                f"alpha must be below {self.alpha / l1:g} with penalise='scaled'{ratio}, got {self.alpha:g}: columns "
+                "and target are divided by their spreads, so all coefficients would be 0; write alpha=0.01."
+            )
+        return self._request(l1, l2, objective=SQUARED, target_span=span_of("target_bounds", self.target_bounds, 1))
 
     def _fitted(self, rows: Any, target: Any, weights: Array | None = None, n_rows: int | None = None) -> Self:
         fit_arrays(self, rows, floats(target), weights, n_rows)
@@ -65,11 +71,16 @@ class _Regression(RegressorMixin, LinearModel):
         return self._margin(X)
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class ElasticNet(_Regression):
     """Minimise |y - Xw - b|^2 / (2n) + alpha l1_ratio |w|_1 + alpha (1 - l1_ratio) |w|^2 / 2, privately.
 
     `target_bounds` is the public range of y, a pair (low, high). `LinearModel` describes the other parameters.
+
+    alpha: the strength of the penalty. With penalise="scaled" columns and target are standardised, so a feature alone
+    has a coefficient other than 0 if its correlation with the target is above alpha l1_ratio. From alpha l1_ratio = 1
+    on all coefficients are 0, and the fit is refused. The default is 0.01, and not 1 as in scikit-learn.
 
     Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row, or
     for one row more or less with neighbours="add-remove" (see `guarantee_`).
@@ -83,21 +94,30 @@ class ElasticNet(_Regression):
     True
     """
 
+    alpha: float = 0.01
     l1_ratio: float = 0.5
 
     def _penalty(self, rows: int) -> tuple[float, float]:
-        alpha, ratio = non_negative("alpha", self.alpha), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
+        alpha = non_negative("alpha", self.alpha, "write alpha=0.01")
+        ratio = within("l1_ratio", self.l1_ratio, 0.0, 1.0, "write l1_ratio=0.5")
         return alpha * ratio, alpha * (1.0 - ratio)
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class Lasso(_Regression):
-    """Minimise |y - Xw - b|^2 / (2n) + alpha |w|_1, privately; parameters and guarantee as in `ElasticNet`."""
+    """Minimise |y - Xw - b|^2 / (2n) + alpha |w|_1, privately; parameters and guarantee as in `ElasticNet`.
+
+    `ElasticNet` says what alpha means; its default is 0.01.
+    """
+
+    alpha: float = 0.01
 
     def _penalty(self, rows: int) -> tuple[float, float]:
-        return non_negative("alpha", self.alpha), 0.0
+        return non_negative("alpha", self.alpha, "write alpha=0.01"), 0.0
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ridge(_Regression):
     """Minimise |y - Xw - b|^2 + alpha |w|^2, privately (a sum over rows, as in scikit-learn).
@@ -106,9 +126,10 @@ class Ridge(_Regression):
     """
 
     def _penalty(self, rows: int) -> tuple[float, float]:
-        return 0.0, non_negative("alpha", self.alpha) / rows
+        return 0.0, non_negative("alpha", self.alpha, "write alpha=1.0") / rows
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(ClassifierMixin, LinearModel):
     """Minimise C sum of log-losses + l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2, privately, for two or more classes.
@@ -150,7 +171,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return 2 if self.classes is None or isinstance(self.classes, str) else np.asarray(self.classes).size
 
     def _request_for(self, rows: int) -> Request:
-        weight, ratio = 1.0 / (positive("C", self.C) * rows), within("l1_ratio", self.l1_ratio, 0.0, 1.0)
+        weight = 1.0 / (positive("C", self.C, "write C=1.0") * rows)
+        ratio = within("l1_ratio", self.l1_ratio, 0.0, 1.0, "write l1_ratio=0.0")
         find = label.to_be_found(self.classes)
         objective: Objective = LOGISTIC
         if self._n_classes() > 2:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ __all__ = ["floats", "is_table", "must_be_rows", "quiet", "without_values"]
 _ONE_DIMENSION = ("Expected 2D array, got 1D array", "Expected 2D array, got scalar array")
 _WITH_SHAPES = ("shape", "samples", "sample(s)", "feature(s)", "length", "dim ")
 _NUMERIC = ("int", "uint", "float", "bool", "decimal")
+_TIMES = ("date", "time", "duration")
 _SHOWN = 3  # columns that an error names
 
 
@@ -47,22 +50,53 @@ def must_be_rows(model: Any, X: Any, y: Any = None) -> None:
             "X is a text, and must be an array, a data frame or a table; for a file write "
             "X = hush.tables.table('file.parquet', unit='person')."
         )
+    if type(X).__name__ == "LazyFrame":
+        raise InvalidParameter("X is a polars LazyFrame, which has no rows yet; write X.collect().")
     if isinstance(y, str | bytes):
         raise InvalidParameter(
             f"y={y!r} is the name of a column, which is for tables, and X is of another kind; write "
             f"fit(frame[['age', 'income']], frame[{y!r}]), or fit(hush.tables.table(frame, unit='person'), {y!r})."
         )
+    _must_be_columns(X)
+
+
+def _must_be_columns(X: Any) -> None:
+    """Refuse two columns of one name, and columns of dates or durations by their type: numpy makes numbers of them."""
+    seen = set()
+    for name, kind in _columns(X):
+        if name in seen:
+            raise InvalidParameter(
+                f"X has two columns with the name {name!r}; give each column a different name, or leave one out."
+            )
+        seen.add(name)
+        if kind.lower().startswith(_TIMES):
+            raise InvalidParameter(_no_times("X") + text_columns(X))
+    held: Any = getattr(X, "dtype", None)
+    if isinstance(X, list | tuple):
+        with contextlib.suppress(ValueError, TypeError):
+            held = np.asarray(X).dtype
+    if getattr(held, "kind", "") in ("m", "M"):
+        raise InvalidParameter(_no_times("X"))
+
+
+def _no_times(name: str) -> str:
+    return (
+        f"{name} must hold numbers, and not dates or durations; write a number of days since a public date, such as "
+        "(frame['day'] - pandas.Timestamp('2000-01-01')).dt.days."
+    )
+
+
+def _columns(X: Any) -> Iterator[tuple[Any, str]]:
+    """The name of each column of a data frame, and its type in words without the values of an enumeration."""
+    types, names = getattr(X, "dtypes", None), getattr(X, "columns", None)
+    if types is not None and names is not None:
+        for name, kind in zip(names, list(types), strict=False):
+            yield name, str(kind).split("(")[0]
 
 
 def text_columns(X: Any) -> str:
     """The columns of a data frame whose type is no type of numbers, in words; types are public, values are not read."""
-    types = getattr(X, "dtypes", None)
-    names = getattr(X, "columns", None)
-    if types is None or names is None:
-        return ""
-    pairs = zip(names, list(types), strict=False)
-    kinds = [(name, str(kind).split("(")[0]) for name, kind in pairs]  # without the values of an enumeration
-    other = [(name, kind) for name, kind in kinds if not kind.lower().startswith(_NUMERIC)]
+    other = [(name, kind) for name, kind in _columns(X) if not kind.lower().startswith(_NUMERIC)]
     shown = ", ".join(f"{name!r} ({kind})" for name, kind in other[:_SHOWN]) + ", ..." * (len(other) > _SHOWN)
     if not other:
         return ""
@@ -87,11 +121,18 @@ def without_values(text: str, X: Any = None, *, hidden: bool = False) -> str | N
                 "hush.tables, which leaves such rows out. (A value that is computed from the rows is not covered by "
                 "the guarantee.)"
             )
+        if text.startswith(f"Input {name} contains infinity"):
+            return (
+                f"Input {name} contains infinity. Replace it by a public value, such as the end of its range: write "
+                f"{name}.clip(0, 100)."
+            )
     if hidden and any(word in text for word in _WITH_SHAPES):
         return (
             "X must have one row for each person and at least one column, and y must have one value for each row of X "
             "(no shape is shown here, because the number of rows is not public)."
         )
+    if "requires y to be passed" in text:
+        return text.rstrip(".") + "; write fit(X, y)."
     if text.startswith("Complex data not supported"):  # the message of scikit-learn contains the array
         return "Complex data not supported: X, and the target of a regression, must hold real numbers."
     if text.startswith("could not convert"):  # the message of numpy contains the text

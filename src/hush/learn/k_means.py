@@ -22,11 +22,14 @@ from scipy.stats import norm, qmc
 
 from hush.errors import InvalidParameter, whole
 from hush.learn.budget import Wish
+from hush.learn.caution import about_labels
+from hush.learn.construction import explained
 from hush.learn.descent import Noise
 from hush.learn.relation import REPLACED_ROW
-from hush.learn.scaling import Scaling, Span, moment_sums, moments_wish, private_scaling
+from hush.learn.scaling import GRAIN, Scaling, Span, moment_sums, moments_wish, private_scaling
 from hush.learn.scikit_learn import ClusterMixin, TransformerMixin
 from hush.learn.sum_model import SumModel, common_unit
+from hush.learn.wide_bounds import Seen
 from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
 
 __all__ = ["KMeans", "cluster_sums", "clusters_wish", "grain_of", "whole_rows"]
@@ -91,6 +94,7 @@ def _nearest(q: Array, centres: Array) -> NDArray[np.int64]:
     return np.asarray(((centres * centres).sum(axis=1) - 2.0 * (q @ centres.T)).argmin(axis=1))
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class KMeans(ClusterMixin, TransformerMixin, SumModel):
     """Private k-means: cluster centres from noisy counts and sums of the clusters.
@@ -114,7 +118,7 @@ class KMeans(ClusterMixin, TransformerMixin, SumModel):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the centres; y is ignored."""
-        with self._fitting():
+        with self._fitting() as seen:
             rows = self._checked(X, ensure_min_samples=2)
             span, clusters = self._span(), whole("n_clusters", self.n_clusters, 1, "write n_clusters=8")
             if clusters > len(rows):
@@ -130,6 +134,8 @@ class KMeans(ClusterMixin, TransformerMixin, SumModel):
                 scaling = Scaling.of_data(rows.T.copy(), span)
             else:
                 scaling = private_scaling(moment_sums(rows, span), len(rows), span, first, paid)
+                each = np.full(columns, first.deviation / (len(rows) * GRAIN))
+                seen.append(Seen(scaling.centre, scaling.spread, each, span))
             self.limits_ = np.stack([span.low, span.high], axis=1)
             self.start_ = _distant(_points(_CANDIDATES * clusters, scaling, span), clusters, scaling)
             noise, error = Noise(second, paid), 0.0 if second is None else second.deviation
@@ -163,8 +169,14 @@ class KMeans(ClusterMixin, TransformerMixin, SumModel):
         return np.asarray(self.transform(X).argmin(axis=1))
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
-        """Fit, then predict the same rows. The labels are about single rows: they are not private."""
+        """Fit, then predict the same rows, with a warning: the labels are about single rows and not private."""
+        about_labels("KMeans", "fit_predict")
         return self.fit(X).predict(X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit, then transform the same rows, with a warning: the distances are about single rows and not private."""
+        about_labels("KMeans", "fit_transform")
+        return self.fit(X).transform(X)
 
     def transform(self, X: Any) -> Array:
         """The distance of each row to each centre."""

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported, one_of, reject, whole
 from hush.learn.block_rows import HELD_SOLVERS, MemoryRows
-from hush.learn.caution import NoRandomState, about_bounds, about_callers
+from hush.learn.caution import NoRandomState, about_callers
 from hush.learn.coefficient_interval import IntervalMethods
 from hush.learn.counting import must_need
 from hush.learn.defaults import MOST_DRAWS
+from hush.learn.fit_caution import about_fit, noise_of
 from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt, started_words
 from hush.learn.from_table import fit_table
 from hush.learn.given_rows import is_table
@@ -186,19 +187,23 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         `n_rows` is for tables and for neighbours="add-remove": the number of rows if it is public, which may be
         rounded. None releases it with 3 % of epsilon.
         """
-        about_callers(charged=self.ledger is not None, private=self.epsilon != np.inf)
+        about_callers(ledger=self.ledger, private=self.epsilon != np.inf)
+        table = is_table(X)
         with unchanged_on_failure(self):
-            if is_table(X):
+            if table:
                 fit_table(self, X, y, sample_weight, features, rows_per_unit, n_rows)
-                return self._cautioned()
-            if features or rows_per_unit:
-                name = "features" if features else "rows_per_unit"
-                raise Unsupported(f"{name}= is for a table of hush.tables, and X is of another kind; leave it out.")
-            must_need(n_rows, self._relation)
-            rows, target = self._checked(X, y)
-            hidden = self._relation.hides_rows
-            self._fitted(rows, target, shares_of_weight(sample_weight, rows, self.max_weight, hidden=hidden), n_rows)
-        return self._cautioned()
+            else:
+                if features or rows_per_unit:
+                    name = "features" if features else "rows_per_unit"
+                    raise Unsupported(f"{name}= is for a table of hush.tables, and X is of another kind; leave it out.")
+                must_need(n_rows, self._relation)
+                rows, target = self._checked(X, y)
+                hidden = self._relation.hides_rows
+                shares = shares_of_weight(sample_weight, rows, self.max_weight, hidden=hidden)
+                self._fitted(rows, target, shares, n_rows)
+        plain = sample_weight is None and not self.warm_start and (table or isinstance(rows, np.ndarray))
+        about_fit(self, table=table, refine=plain, n_rows=n_rows)
+        return self
 
     @property
     def partial_fit(self) -> Any:
@@ -228,7 +233,11 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
             raise Unsupported(
                 f"solver='statistics' is not iterative and has no {given[0]}; leave it out, or write solver='cd'."
             )
-        if self.passes is not None and self.epsilon != np.inf and whole("passes", self.passes) * columns > MOST_DRAWS:
+        if (
+            self.passes is not None
+            and self.epsilon != np.inf
+            and whole("passes", self.passes, 1, "write passes=10") * columns > MOST_DRAWS
+        ):
             raise Unsupported(
                 f"passes={self.passes} over {columns} columns need more than {MOST_DRAWS:,} noisy numbers, each with "
                 "a negligible share of the budget; write passes=20."
@@ -242,18 +251,6 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         hidden = self._relation.hides_rows
         settings["ensure_min_samples"] = 0 if hidden else 2
         return checked_rows(self, X, y, hidden=hidden, **settings)
-
-    def _cautioned(self) -> Self:
-        """The fitted model, after a warning if its declared bounds are far too wide.
-
-        `fit` calls it. The runs of a search do not: a warning would show the released spreads of a run that is not
-        published.
-        """
-        declared = self.receipt_["bounds"] == "declared" and self.scaling == "private"
-        if declared and self.epsilon != np.inf:
-            span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
-            about_bounds(self.spread_[self.kept_features_], span.half[self.kept_features_])
-        return self
 
     def _write(self, fit: Fit, entry: Entry | None, started_from: list[int], ledger: Ledger | None) -> None:
         width, promise = fit.coefficients.shape[-1], guarantee(fit.plan)
@@ -270,7 +267,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         self.centre_, self.spread_ = fit.scaling.centre.copy(), fit.scaling.spread.copy()
         self.kept_features_ = np.arange(width) if fit.kept is None else fit.kept
         self.guarantee_ = promise
-        self._intervals = fit.intervals
+        self._intervals, self._noise = fit.intervals, noise_of(fit.plan)
         self.noise_ = fit.plan.parts[-1].mechanism.noise if fit.plan.parts else None
         self.receipt_ = receipt(fit, type(self).__name__, entry, promise, started_from)
         self.trace_ = convergence(fit)

@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, within
 from hush.learn import label
 from hush.learn.budget import Part, Wish
+from hush.learn.construction import explained
 from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW
 from hush.learn.scaling import GRAIN, Span, moment_sums
 from hush.learn.scikit_learn import ClassifierMixin
 from hush.learn.softmax import log_chances
 from hush.learn.sum_model import SumModel
+from hush.learn.wide_bounds import Seen
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 
 __all__ = ["GaussianNB", "class_moments", "class_moments_wish"]
@@ -58,6 +60,7 @@ def class_moments(rows: Array, places: NDArray[np.int64], classes: int, span: Sp
     return made
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class GaussianNB(ClassifierMixin, SumModel):
     """Naive Bayes: columns are independent and normal within each class, with private means and variances.
@@ -88,9 +91,9 @@ class GaussianNB(ClassifierMixin, SumModel):
         tags.classifier_tags.poor_score = True  # scikit-learn's checks have few rows, and noise may dominate there
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the means and variances of every class."""
-        with self._fitting():
+        with self._fitting() as seen:
             rows, labels = self._checked(X, label.as_labels(y))
             span, smoothing = self._span(), within("var_smoothing", self.var_smoothing, 0.0, 1.0)
             label.check_type(labels)
@@ -105,6 +108,9 @@ class GaussianNB(ClassifierMixin, SumModel):
                 count, mean, variance, whole = _noisy(
                     class_moments(rows, places, len(known), span), len(rows), parts[0], paid, span
                 )
+                error = parts[0].deviation * math.sqrt(len(known)) / (GRAIN * len(rows))
+                middle = (mean * count[:, None]).sum(axis=0) / count.sum()
+                seen.append(Seen(middle, np.sqrt(whole), np.full(whole.size, error), span))
             self.classes_, self.class_count_, self.theta_ = known, count, mean
             self.epsilon_ = smoothing * float(whole.max())  # scikit-learn's name for what is added to all variances
             self.var_ = variance + self.epsilon_

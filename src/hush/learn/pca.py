@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, reject, whole, within
+from hush.learn.construction import explained
 from hush.learn.moment_solver import Products, products, products_wish
 from hush.learn.scaling import Span
 from hush.learn.scikit_learn import (
@@ -28,12 +29,14 @@ from hush.learn.scikit_learn import (
 )
 from hush.learn.sum_model import SumModel, common_unit
 from hush.learn.whole_sums import MOST_ROWS
+from hush.learn.wide_bounds import Seen
 
 __all__ = ["PCA"]
 
 Array = NDArray[np.float64]
 
 
+@explained
 @dataclass(kw_only=True, eq=False, repr=False)
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumModel):
     """Private principal components: the eigenvectors of a noisy covariance matrix.
@@ -61,7 +64,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumModel):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the components; y is ignored."""
-        with self._fitting():
+        with self._fitting() as seen:
             rows = self._checked(X, ensure_min_samples=2)
             span, kept = self._span(), self._kept(rows.shape)
             if not isinstance(self.whiten, bool | np.bool_):
@@ -72,7 +75,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumModel):
             with one_thread():
                 found = products(_scaled(rows, span), len(rows), radius, parts[0] if parts else None, paid)
             self.limits_ = np.stack([span.low, span.high], axis=1)
-            self._write(found, len(rows), kept, span)
+            covariance = self._write(found, len(rows), kept, span)
+            if parts:  # the noise of a variance is at most 7/5 of error_
+                error = 1.4 * self.error_ / span.half**2
+                variance = np.maximum(np.diag(covariance), error * span.half**2)
+                seen.append(Seen(self.mean_, np.sqrt(variance), error, span))
         return self
 
     def _kept(self, shape: tuple[int, int]) -> int:
@@ -88,7 +95,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumModel):
             )
         return count
 
-    def _write(self, found: Products, rows: int, kept: int, span: Span) -> None:
+    def _write(self, found: Products, rows: int, kept: int, span: Span) -> Array:
+        """Set the fitted attributes; the covariance."""
         # a shortened row has a smaller weight: the last entry is the mean of the squared factors, which are >= clip
         share = 1.0 if self.clip == 1.0 else float(np.clip(found.matrix[-1, -1], self.clip**2, 1.0))
         unit, middle = common_unit(span), found.matrix[:-1, -1] / share
@@ -106,6 +114,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumModel):
         self.noise_variance_ = float(values[kept:].mean()) if kept < len(values) else 0.0
         self.error_ = again * unit**2 * found.error / share
         self.n_components_, self.n_samples_, self._n_features_out = kept, rows, kept
+        return np.asarray(covariance)
 
     def transform(self, X: Any) -> Array:
         """The components of rows, whose values are limited to the bounds."""

@@ -75,7 +75,9 @@ class Span:
 
 def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
     """The public ranges: one pair for all columns, a pair for each, or a mapping from column names to pairs."""
-    hint = f"write {name}=(0.0, 100.0)" + (", or one (low, high) pair per column" if name == "bounds" else "")
+    hint = f"write {name}=(0.0, 100.0)" + (
+        ", or one (low, high) pair per column" if name == "bounds" and width > 1 else ""
+    )
     if to_be_found(bounds):
         return Span(np.full(width, -UNKNOWN), np.full(width, UNKNOWN))
     if bounds is None:
@@ -90,7 +92,8 @@ def span_of(name: str, bounds: Any, width: int, names: Any = None) -> Span:
     if pairs.shape == (2,):
         pairs = np.tile(pairs, (width, 1))
     if pairs.shape != (width, 2):
-        raise reject(name, bounds, "one pair (low, high)" + (f", or {width} pairs" if width > 1 else ""), hint)
+        more = f", or {width} pairs" if width > 1 else ", because X has one column" if name == "bounds" else ""
+        raise reject(name, bounds, f"one pair (low, high){more}", hint)
     low, high = pairs.T
     if not (np.abs(pairs) <= _LARGEST_BOUND).all():
         raise reject(name, bounds, f"pairs of finite numbers from {-_LARGEST_BOUND:g} to {_LARGEST_BOUND:g}", hint)
@@ -117,7 +120,7 @@ def _must_name_columns(name: str, bounds: dict[Any, Any], names: Any, hint: str)
     foreign, missing = [key for key in bounds if key not in names], [key for key in names if key not in bounds]
     if foreign:
         near = difflib.get_close_matches(str(foreign[0]), map(str, names), 1)
-        guess = f"; did you mean {near[0]!r}?" if near else "."
+        guess = f"; did you mean {near[0]!r}?" if near else "; leave it out."
         raise InvalidParameter(f"{name} names {foreign[0]!r}, which is no column of X{guess}")
     if missing:
         column = repr(missing[0])

@@ -100,7 +100,9 @@ def columns_to_keep(given: Any, columns: int, rows: float, amount: float, *, spa
         return fewest if given == "auto" and sparse and columns >= _MANY * fewest else None
     keep = whole("n_features_to_keep", given, 1, hint)
     if keep > columns:
-        raise reject("n_features_to_keep", given, f"at most {columns}, the number of columns", hint)
+        raise reject(
+            "n_features_to_keep", given, f"at most {columns}, the number of columns", "write n_features_to_keep='all'"
+        )
     return None if keep == columns else keep
 
 

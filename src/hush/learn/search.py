@@ -10,7 +10,8 @@ from typing import Any, Self
 from hush.errors import as_float, budgets, deltas, within
 from hush.learn import label
 from hush.learn.candidates import candidates_of, searched_names
-from hush.learn.caution import NoRandomState, about_callers
+from hush.learn.caution import NoRandomState, about_callers, about_delta
+from hush.learn.construction import explained
 from hush.learn.counting import Counted, Counting, declared_rows, must_need
 from hush.learn.estimator import LogisticRegression
 from hush.learn.fit_receipt import Receipt, charged, row_count
@@ -40,6 +41,7 @@ from hush.sampling.entropy import Entropy, SecureEntropy
 __all__ = ["PrivateSearchCV"]
 
 
+@explained
 class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
     """Choose the best of several settings of a private estimator, privately: Papernot and Steinke 2022, Theorem 2.
 
@@ -105,7 +107,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         made: Self = sharing_clone(self)
         return made
 
-    def fit(self, X: Any, y: Any, *, n_rows: int | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, n_rows: int | None = None) -> Self:
         """Run the search.
 
         best_estimator_, best_params_ and best_score_ describe the best run; guarantee_ and receipt_ cover the whole
@@ -113,7 +115,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         """
         must_be_ledger(self.ledger)
         must_be_secure(self.entropy)
-        about_callers(charged=self.ledger is not None, private=True)
+        about_callers(ledger=self.ledger, private=True)
         candidates = candidates_of(self.estimator, self.param_grid)
         loud = level("verbose", self.verbose) > 0
         first = self._model(candidates[0])
@@ -132,6 +134,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
             )
         winner, best = self._best(made, rows, target)
         self._write(made, counted, winner, best, entry, begun)
+        about_delta(self.delta, made.kept + made.held)
         if loud:
             announce("PrivateSearchCV: finished")
         return self

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.learn.budget import Part, Wish, allot, must_be_allowed, vector_families
-from hush.learn.caution import NoRandomState, about_callers
+from hush.learn.caution import NoRandomState, about_callers, about_delta
 from hush.learn.fit_receipt import charged, part_words
 from hush.learn.paid import Paid
 from hush.learn.planning import checked_budget
 from hush.learn.scaling import Span, span_of, to_be_found
-from hush.learn.scikit_learn import BaseEstimator, check_is_fitted, checked_rows, sharing_clone
+from hush.learn.scikit_learn import Absent, BaseEstimator, check_is_fitted, checked_rows, sharing_clone
+from hush.learn.wide_bounds import Seen, about_features
 from hush.ledger import Ledger
 from hush.ledger.payment import must_be_secure
 from hush.ledger.payment import pay as pay_for
@@ -68,22 +69,44 @@ class SumModel(NoRandomState, BaseEstimator):
         return tags
 
     @contextlib.contextmanager
-    def _fitting(self) -> Iterator[None]:
-        """Warn about the callers, and restore the model if the fit fails."""
-        about_callers(charged=self.ledger is not None, private=self.epsilon != math.inf)
-        before = dict(vars(self))
+    def _fitting(self) -> Iterator[list[Seen]]:
+        """Warn about the callers, and restore the model if the fit fails.
+
+        A fit with noise adds its released means and spreads to the list; they may lead to warnings about the bounds.
+        """
+        about_callers(ledger=self.ledger, private=self.epsilon != math.inf)
+        before, found = dict(vars(self)), list[Seen]()
         try:
-            yield
+            yield found
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        if self.epsilon == math.inf:
+            return
+        about_delta(self.delta, self.receipt_["rows"])
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        for seen in found:
+            about_features(seen, names, "declare narrower bounds")
+
+    @property
+    def partial_fit(self) -> Any:
+        """Not supported; the error says why."""
+        raise Absent(
+            "partial_fit is not supported, because each call would release numbers about its rows that must be "
+            "charged; call fit once with all rows."
+        )
 
     def _checked(self, *given: Any, **options: Any) -> Any:
         """The rows, and the labels if there are any, as scikit-learn checks them; errors quote no value."""
         return checked_rows(self, *given, dtype=np.float64, **options)
 
     def _span(self) -> Span:
+        if self.bounds is None:
+            raise InvalidParameter(
+                "bounds must be given: ranges are public knowledge and are never computed from the data without noise; "
+                "write bounds=(0.0, 100.0)."
+            )
         if to_be_found(self.bounds):
             raise Unsupported(f"{type(self).__name__} needs declared bounds; write bounds=(0.0, 100.0).")
         return span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))

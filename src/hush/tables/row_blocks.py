@@ -134,6 +134,7 @@ class WithRowBlocks:
         """
         table: Any = self
         names = _different([*features, target, *([] if weight is None else [weight])], table.columns)
+        _must_not_name_people(names, table)
         kept = _limit(table, rows_per_unit)
         engine, relation = engine_of(table.source.backend), table.relation
         read = {name: _number(relation[name], name) for name in names if name != target or classes is None}
@@ -175,6 +176,15 @@ def _different(names: list[Any], known: Sequence[str]) -> list[str]:
     return names
 
 
+def _must_not_name_people(names: Sequence[str], table: Any) -> None:
+    """Refuse the column that identifies the person as a column of a fit."""
+    for name in names:
+        if not table.whose.each_row and name in table.whose.columns:
+            raise InvalidParameter(
+                f"column {name!r} identifies the person, and a model of it would be about single people; leave it out."
+            )
+
+
 def _limit(table: Any, given: int | None) -> int:
     """How many rows of a person are kept."""
     limit = Facts(table).rows("a fit", None if given is None else whole("rows_per_unit", given, 1, "write 1"))
@@ -202,8 +212,17 @@ def _place(column: Any, name: str, classes: Sequence[Any]) -> tuple[Any, Any]:
     kind = column.type()
     text = kind.is_string()
     plain = [value.item() if isinstance(value, np.generic) else value for value in classes]
+    if text and plain == [0, 1]:
+        raise InvalidParameter(
+            f"the target {name!r} holds text, so its classes must be declared; write classes=('no', 'yes')."
+        )
     for value in plain:
         numeric = isinstance(value, int | float) and (kind.is_numeric() or kind.is_boolean())
+        if isinstance(value, str) and kind.is_boolean():
+            raise InvalidParameter(
+                f"the class {value!r} cannot be a value of column {name!r}, which is read as boolean (yes and no of a "
+                "file become true and false); leave classes out."
+            )
         if not (isinstance(value, str) if text else numeric):
             raise InvalidParameter(
                 f"the class {value!r} cannot be a value of column {name!r}, which is of type {kind}; write classes "
