@@ -38,8 +38,9 @@ __all__ = [
     "found",
     "kind_of",
     "labels_plan",
+    "listed",
+    "places_of",
     "to_be_found",
-    "where",
 ]
 
 #: The shares of epsilon and of delta that the private search for labels uses.
@@ -164,12 +165,12 @@ def declared(classes: Any, labels: Any) -> Any:
             raise needed
         classes = (False, True) if kind == "b" else (0, 1)
     known = classes_in_order(classes)
-    if not np.any([where(labels, one) for one in known], axis=0).all():
+    if (places_of(labels, known) < 0).any():
         if default and kind == "O":
             raise needed
         words = "Unknown label type: " if kind == "f" else ""  # scikit-learn's words for possible measurements
         raise InvalidParameter(
-            f"{words}y holds {kind_of(labels)}, and labels other than the classes {_listed(known)}; write "
+            f"{words}y holds {kind_of(labels)}, and labels other than the classes {listed(known)}; write "
             "classes=(a, b) with the publicly known labels, or classes='private' (LogisticRegression only)."
         )
     return known
@@ -186,7 +187,7 @@ def classes_in_order(classes: Any) -> Any:
     return known
 
 
-def _listed(known: Any) -> str:
+def listed(known: Any) -> str:
     """The classes in words; a few of many."""
     names = [repr(one) for one in known.tolist()]
     shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 2], "...", names[-1]]
@@ -221,15 +222,26 @@ def found(labels: Any, plan: Labels | None, paid: Paid) -> Any:
     return _array(shown)
 
 
-def where(labels: Any, one: Any, *, same_type: bool = False) -> NDArray[np.float64]:
-    """1 for rows whose label equals `one`, 0 for others; with same_type=True the label 1 differs from True and 1.0."""
-    one = _canonical(one)
-    kind = labels.dtype.kind
-    if kind == "O":
-        alike = [value == one and (not same_type or type(value) is type(one)) for value in labels.tolist()]
-        return np.array(alike, dtype=np.float64)
-    comparable = isinstance(one, (bool, int, float) if kind in _NUMBERS else str if kind == "U" else bytes)
-    return np.asarray(labels == one, dtype=np.float64) if comparable else np.zeros(labels.shape)
+def places_of(labels: Any, known: Any, *, same_type: bool = False) -> NDArray[np.int64]:
+    """The place of each row's label among the known labels, and -1 for a row with another label.
+
+    With same_type=True the label 1 differs from True and 1.0. The memory does not grow with the number of classes.
+    """
+    classes, kind = [_canonical(one) for one in known.tolist()], labels.dtype.kind
+    if kind in _NUMBERS:
+        made = np.full(labels.shape, -1, dtype=np.int64)
+        for place, one in enumerate(classes):
+            if isinstance(one, bool | int | float):
+                made[labels == one] = place
+        return made
+    places = {_key(one, same_type): place for place, one in enumerate(classes) if one is not NO_LABEL}
+    rows = labels.tolist()
+    return np.fromiter((places.get(_key(one, same_type), -1) for one in rows), dtype=np.int64, count=len(rows))
+
+
+def _key(label: Any, same_type: bool) -> Any:
+    """What equal labels have in common."""
+    return (type(label), label) if same_type else label
 
 
 def _canonical(value: Any) -> Any:
