@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import BudgetExceeded, Unsupported, reject, whole
+from hush.errors import BudgetExceeded, InvalidParameter, Unsupported, reject, whole
 from hush.learn.fit_words import ROWS
 from hush.learn.relation import Relation
 from hush.learn.row_count import LARGEST_ROWS, LEAST_ROWS, RowCount
@@ -69,10 +69,10 @@ class Counted:
         """A refusal says so if the number of rows was already released: it can be used again."""
         try:
             yield
-        except (BudgetExceeded, Unsupported) as failure:
+        except (BudgetExceeded, InvalidParameter, Unsupported) as failure:
             if self.made is None:
                 raise
-            kind, words = type(failure), str(failure).removesuffix("; nothing was spent.").rstrip(".")
+            kind, words = type(failure), _unspent(str(failure))
         else:
             return
         paid = f"released and paid for (entry {self.entries[0]})" if self.entries else "released"
@@ -80,6 +80,13 @@ class Counted:
             f"{words}; the number of rows was {paid}, and the fit was not; give n_rows={self.rows} to use that number "
             "again."
         )
+
+
+def _unspent(words: str) -> str:
+    """The text of an error without the claim that nothing was spent."""
+    for end in ("; nothing was spent.", " Nothing was spent."):
+        words = words.removesuffix(end)
+    return words.rstrip(".")
 
 
 @dataclass(frozen=True)

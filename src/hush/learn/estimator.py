@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, one_of, positive, within
-from hush.learn import label
+from hush.learn import label, label_search
 from hush.learn.from_arrays import fit_arrays
 from hush.learn.model import LinearModel
 from hush.learn.objective import LOGISTIC, SQUARED, Objective
@@ -116,10 +116,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     classes: the labels, which must be public knowledge. None means 0 and 1, or False and True if y is an array of
     booleans. Three or more classes are fitted together: coef_ has a row for each class, decision_function a column,
     and the noise of a gradient does not grow with the number of classes. "private" finds two labels with 5 % of
-    epsilon and 10 % of delta; this needs many rows of each label. A warm start keeps the labels that the last fit found. A label that
-    is found is a number, a text, bytes or None. Rows with any other label (NaN in a list, a list, an object) are used with weight one half in each class. The
-    kind of an array y (booleans, integers, numbers, text, bytes, objects) is treated as public; a list is read label by
-    label. `LinearModel` describes the other parameters.
+    epsilon and 10 % of delta; this needs many rows of each label, and a warm start keeps the labels that the last fit
+    found. A label that is found is a number, a text, bytes or None. Rows with any other label (NaN in a list, a list,
+    an object) are used with weight one half in each class. The kind of an array y (booleans, integers, numbers, text,
+    bytes, objects) is treated as public; a list is read label by label. `LinearModel` describes the other parameters.
 
     Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row, or
     for one row more or less with neighbours="add-remove".
@@ -179,7 +179,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         def target(made: Plan, paid: Paid) -> Array:
             nonlocal known
             if known is None:
-                known = label.found(labels, made.labels, paid)
+                known = label_search.found(labels, made.labels, paid)
             places = label.places_of(labels, known, same_type=find)
             return np.where(places < 0, 0.5, places)  # one half for a row with neither of two labels
 

@@ -18,6 +18,7 @@ from hush.learn.block_rows import MemoryRows, must_be_streamed, must_hold_zero
 from hush.learn.counting import Counting, declared_rows, of_fit
 from hush.learn.first_steps import take
 from hush.learn.fit_words import about_arrays
+from hush.learn.label_search import must_have_rows
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, level, reporter
 from hush.learn.training import Plan, Request, must_be_payable, pay, plan, train
@@ -61,6 +62,7 @@ def fit_arrays(
     with counted.explained():
         made = plan(_request(model, rows, weights, counted.rows), counted.rows, counted.made)
         _must_suit(made, model, rows, weights)
+        must_have_rows(made.labels, counted.rows)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
             payment = pay(made, ledger, name, about=about_arrays(model, rows.shape[1]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hush.calibration.ranking import calibrate
+from hush.learn.count_noise import laplace_for_counts
 from hush.learn.paid import Paid
 from hush.learn.relation import Relation
 from hush.ledger import Ledger
@@ -46,11 +46,10 @@ class RowCount:
 
     @classmethod
     def planned(cls, epsilon: float, relation: Relation) -> RowCount:
-        """Discrete Laplace noise for an integer that moves by the rows of one person."""
+        """Laplace noise for an integer that moves by the rows of one person."""
         own = SHARE * epsilon
         bound = Sensitivity(linf=float(relation.rows), l0=1, neighbours=relation.neighbours)
-        made = calibrate(own, 0.0, bound, family="laplace", step=1.0)
-        return cls(Mechanism.of(made, integers=True), own, down(epsilon - own, CLOSED_FORM))
+        return cls(laplace_for_counts(own, bound), own, down(epsilon - own, CLOSED_FORM))
 
     def release(
         self, exact: int, ledger: Ledger | None, entropy: Entropy | None, **where: str

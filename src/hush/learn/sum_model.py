@@ -19,10 +19,18 @@ from hush.errors import InvalidParameter, Unsupported
 from hush.learn.budget import Part, Wish, allot, must_be_allowed, vector_families
 from hush.learn.caution import NoRandomState, about_callers
 from hush.learn.fit_receipt import charged, part_words
+from hush.learn.most_numbers import must_be_few
 from hush.learn.paid import Paid
 from hush.learn.planning import checked_budget
 from hush.learn.scaling import Span, span_of, to_be_found
-from hush.learn.scikit_learn import BaseEstimator, check_is_fitted, checked_rows, sharing_clone
+from hush.learn.scikit_learn import (
+    BaseEstimator,
+    check_is_fitted,
+    checked_rows,
+    one_thread,
+    sharing_clone,
+    unchanged_on_failure,
+)
 from hush.ledger import Ledger
 from hush.ledger.payment import must_be_secure
 from hush.ledger.payment import pay as pay_for
@@ -69,15 +77,10 @@ class SumModel(NoRandomState, BaseEstimator):
 
     @contextlib.contextmanager
     def _fitting(self) -> Iterator[None]:
-        """Warn about the callers, and restore the model if the fit fails."""
+        """Warn about the callers, restore the model if the fit fails, and use one thread for small matrices."""
         about_callers(charged=self.ledger is not None, private=self.epsilon != math.inf)
-        before = dict(vars(self))
-        try:
+        with unchanged_on_failure(self), one_thread():
             yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _checked(self, *given: Any, **options: Any) -> Any:
         """The rows, and the labels if there are any, as scikit-learn checks them; errors quote no value."""
@@ -105,6 +108,7 @@ class SumModel(NoRandomState, BaseEstimator):
                     "epsilon = inf gives no privacy, which no ledger can pay for; leave ledger= out."
                 )
             return ()
+        must_be_few(wishes, int(self.n_features_in_), "give fewer columns")
         return allot(epsilon, delta, wishes, family=family, accounting="exact")
 
     def _paid(self, parts: tuple[Part, ...], rows: int, public: list[str]) -> Paid:
