@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from hush import Ledger, tables
+from hush import Laplace, Ledger, Sensitivity, tables
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
-from hush.learn import LogisticRegression, Ridge
+from hush.learn import LogisticRegression, PrivateSearchCV, Ridge
 from hush.learn.block_rows import TableRows
 from hush.learn.screening import KeptColumns
 
@@ -33,6 +34,45 @@ def test_a_refused_fit_pays_for_no_number_of_rows(changed, words):
     with pytest.raises(HushError, match=words) as failure:
         Ridge(**RIDGE | changed, ledger=ledger).fit(people(), "cost")
     assert not ledger.entries and "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (1.1, 2e-6), (3.0, 1e-6), (1.0, 0.0)])
+@pytest.mark.parametrize("kind", ["table", "array", "search", "labels"])
+def test_a_ledger_of_the_budget_of_a_fit_covers_it(kind, epsilon, delta):
+    """The number of rows states the pair of the fit, so that the ledger reserves delta for it."""
+    ledger, small = Ledger(None, epsilon=epsilon, delta=delta), min(delta, 1e-6)
+    given = {"epsilon": 1.0, "delta": small}
+    if kind == "table":
+        model = Ridge(**RIDGE | {"delta": small, "family": None}, ledger=ledger).fit(people(), "cost")
+    elif kind == "labels" and delta:
+        X, y = np.linspace(-1.0, 1.0, 4000)[:, None], np.arange(4000) % 2
+        settings = given | {"bounds": (-1, 1), "classes": "private", "neighbours": "add-remove"}
+        model = LogisticRegression(**settings, ledger=ledger).fit(X, y)
+    else:
+        inner = Ridge(**given, bounds=(18, 90), target_bounds=(0, 900), neighbours="add-remove")
+        if kind == "search":
+            model = PrivateSearchCV(inner, {"alpha": [0.1, 1.0]}, **given, ledger=ledger, tries=1.5)
+        else:
+            model = inner.set_params(ledger=ledger)
+        model.fit(FRAME[["age"]].to_numpy(), FRAME.cost)
+    assert model.guarantee_.epsilon <= 1.0 and len(ledger.entries) == 2
+    assert ledger.spent.epsilon <= epsilon and ledger.spent.delta <= delta
+
+
+def test_a_refusal_of_two_releases_names_what_would_fit():
+    """Both hints are true: the same fit is accepted with them."""
+    spent = ([(Laplace(10.0), Sensitivity(linf=1.0, l0=1, neighbours="add-remove"))],)
+    ledger = Ledger(None, epsilon=1.05, delta=1e-6)
+    ledger.spend(*spent)
+    with pytest.raises(
+        BudgetExceeded, match="this fit is two releases, the number of rows and then the model"
+    ) as failure:
+        Ridge(**RIDGE, ledger=ledger).fit(people(), "cost")
+    assert len(ledger.entries) == 1 and str(failure.value).endswith("; nothing was spent.")
+    smaller = float(re.search(r"write epsilon=([0-9.]+)", str(failure.value))[1])
+    assert 0.5 < smaller < 1.0
+    Ridge(**RIDGE | {"epsilon": smaller}, ledger=ledger).fit(people(), "cost")
+    assert len(ledger.entries) == 3
 
 
 def test_a_late_refusal_says_what_was_paid():

@@ -9,7 +9,7 @@ from hush.learn.budget import Wish
 
 __all__ = ["MOST_NUMBERS", "must_be_few"]
 
-#: Noisy numbers of all parts of one fit. A fit of 2,000 columns needs 0.5 GB beside the data and 14 seconds of one core,
+#: Noisy numbers of all parts of one fit. A fit of 2,000 columns needs 0.5 GB beside the data and 14 seconds of a core,
 #: one of 3,000 columns 1.1 GB and 50 seconds, and one of 4,400 columns, about the largest, 2.3 GB and 170 seconds.
 MOST_NUMBERS = 10_000_000
 
