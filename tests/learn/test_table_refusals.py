@@ -119,7 +119,7 @@ def test_a_policy_limits_the_classes():
 
 def test_the_hint_about_a_solver_works():
     model = Ridge(**RIDGE | {"passes": 3, "solver": "cd"})
-    with pytest.raises(Unsupported, match="passes, clip and step out, or write solver='whitened'"):
+    with pytest.raises(Unsupported, match="; write solver='whitened'"):
         model.fit(people(), "cost", n_rows=200)
     assert model.set_params(solver="whitened").fit(people(), "cost", n_rows=200).n_iter_ == 3
 
@@ -136,3 +136,34 @@ def test_a_choice_of_columns_keeps_weights_and_order():
         assert model.coef_[0] == pytest.approx(1.0, abs=1e-3)
     source = TableRows(None, 200, 2)
     assert not KeptColumns(source, np.array([0])).ordered
+
+
+@pytest.mark.parametrize(
+    ("changed", "begin", "end"),
+    [
+        ({"solver": "cd", "family": None}, "solver='cd' holds", "; write solver='whitened'."),
+        ({"solver": "gd", "passes": 3}, "solver='gd' holds", "; write solver='whitened'."),
+        ({"clip": 1.0, "family": None}, "clip needs solver='cd', which", "leave clip out, or write solver='whitened'."),
+        ({"passes": 3, "step": 0.1, "family": None}, "passes and step need", "leave passes and step out, or write"),
+        ({"family": "laplace"}, "family needs solver='cd', which", "; leave family out."),
+        ({"solver": "cd", "clip": [1.0, 1.0], "family": None}, "solver='cd' holds", "whitened', and leave clip out."),
+        ({"solver": "cd", "family": "laplace"}, "solver='cd' holds", "whitened', and leave family out."),
+    ],
+)
+def test_a_refused_solver_names_only_what_was_given(changed, begin, end):
+    with pytest.raises(Unsupported) as failure:
+        Ridge(**RIDGE | changed).fit(people(), "cost")
+    assert str(failure.value).startswith(begin) and end in str(failure.value)
+    kept = RIDGE | {"family": None} | {name: value for name, value in changed.items() if f"leave {name}" not in end}
+    if "whitened" in end:  # the hint works
+        kept = {name: value for name, value in kept.items() if name != "family"} | {"solver": "whitened"}
+    Ridge(**{name: value for name, value in kept.items() if name not in ("passes", "step")}).fit(people(), "cost")
+
+
+@pytest.mark.parametrize("most", [1, 10**3, 10**6, 1 << 22])
+@pytest.mark.parametrize("epsilon", [1e-4, 1.0])
+def test_any_number_of_rows_of_a_person_is_planned(most, epsilon):
+    """The noise of the number of rows was refused, in words about families and lattices."""
+    ledger = Ledger(None, epsilon=1.0, delta=1e-6)
+    Ridge(**RIDGE | {"epsilon": epsilon}, ledger=ledger).fit(people(), "cost", rows_per_unit=most)
+    assert len(ledger.entries) == 2

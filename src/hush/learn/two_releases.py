@@ -88,7 +88,8 @@ def _fitting(ledger: Ledger, made: RowCount, rest: Rest, relation: Relation, blo
         middle = 0.5 * (low + high)
         try:
             smaller = RowCount.planned(middle, relation)
-            fits = any(_refused(ledger, smaller, rest, block, after) is None for after in _statements(ledger, smaller, rest))
+            states = _statements(ledger, smaller, rest)
+            fits = any(_refused(ledger, smaller, rest, block, pair) is None for pair in states)
         except HushError:
             fits = False
         low, high = (middle, high) if fits else (low, middle)

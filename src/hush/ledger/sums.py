@@ -171,8 +171,8 @@ class Basic(Account):
 
 
 def pair_of(entry: Entry, left: Fraction | None = None) -> tuple[Fraction, Fraction] | None:
-    """The pair of one entry; None if it has neither a pure epsilon nor a stated pair. A pure epsilon that is larger than
-    what is `left`, and larger than the stated one, does not count if there is a stated pair.
+    """The pair of one entry; None if it has neither a pure epsilon nor a stated pair. A pure epsilon that is larger
+    than what is `left`, and larger than the stated one, does not count if there is a stated pair.
     """
     totals: dict[Charge, int] = {}
     for charge in entry.charges:
