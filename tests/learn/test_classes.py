@@ -324,7 +324,7 @@ def test_classes_are_checked():
             LogisticRegression(**ABC | {"classes": classes}).fit(X, Y)
     with pytest.raises(InvalidParameter, match="y holds text, and labels other than the classes 'a', 'b' and 'd';"):
         LogisticRegression(**ABC | {"classes": ("a", "b", "d")}).fit(X, Y)
-    with pytest.raises(InvalidParameter, match=r"write classes=\(a, b, c\)"):
+    with pytest.raises(InvalidParameter, match=r"write classes=\('a', 'b', 'c'\)"):
         LogisticRegression(**ABC | {"classes": "private", "epsilon": 30.0}).fit(X, Y)
 
 

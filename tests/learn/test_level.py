@@ -124,13 +124,3 @@ def test_a_noisy_mean_of_usual_targets_costs_less_than_a_plain_mean_would() -> N
     ]
     error = float(np.mean((np.array(found) - y.mean()) ** 2)) / y.var()
     assert hush.limit(0.1, 1e-6, 50.0 / 350).lower / y.var() > 0.04 > 0.03 > error
-
-
-def test_a_warm_start_keeps_the_last_model() -> None:
-    X, y = _rows(5000)
-    ledger = hush.Ledger(None, epsilon=10.0, delta=1e-4)
-    model = Ridge(epsilon=1.0, ledger=ledger, warm_start=True, **PUBLIC).fit(X, y)
-    before = (model.coef_.copy(), model.intercept_)
-    model.set_params(epsilon=0.01).fit(X[:300], y[:300])
-    assert model.receipt_["solver"] == "mean"
-    assert np.allclose(model.coef_, before[0]) and model.intercept_ == pytest.approx(before[1])

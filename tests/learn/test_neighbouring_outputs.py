@@ -14,7 +14,7 @@ import pytest
 from learn.shown import Fixed, assert_alike, frozen
 
 from hush import InvalidParameter, Ledger
-from hush.learn import ElasticNet, Lasso, LogisticRegression, PrivateSearchCV, Ridge, label
+from hush.learn import ElasticNet, Lasso, LogisticRegression, PrivateSearchCV, Ridge, label, label_search
 from hush.learn.row_count import RowCount
 from hush.ledger.payment import Payment
 
@@ -373,6 +373,6 @@ def _found_before(labels, plan, paid):
 def test_the_break_that_was_here_is_seen(name, monkeypatch):
     one, other, _ = LABELS[name]
     monkeypatch.setattr(label, "as_labels", lambda y: y)
-    monkeypatch.setattr(label, "found", _found_before)
+    monkeypatch.setattr(label_search, "found", _found_before)
     with pytest.raises(AssertionError, match=r"classes|predict"):
         assert_alike(private, (X, one), (X, other))

@@ -19,7 +19,7 @@ from hush.errors import NotPaid
 from hush.learn import ElasticNet, Lasso, LogisticRegression, Ridge
 from hush.learn.block_rows import MemoryRows
 from hush.learn.descent import Noise
-from hush.learn.label import found, labels_plan
+from hush.learn.label_search import found, labels_plan
 from hush.learn.objective import SQUARED
 from hush.learn.paid import Paid
 from hush.learn.scaling import Span, private_scaling

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pandas as pd
 import pytest
 from learn.small_fits import ledger, logistic, ridge, rows, search
 
 from hush.errors import HushError, InvalidParameter, Unsupported
-from hush.learn import from_arrays
+from hush.learn import PCA, Lasso, LogisticRegression, Ridge, from_arrays
+from hush.learn.moment_solver import products_wish
+from hush.learn.most_numbers import must_be_few
 from hush.sampling.entropy import DeterministicTestEntropy
 
 
@@ -142,3 +146,40 @@ def test_a_declared_number_of_rows_has_a_largest_value():
         with pytest.warns(UserWarning, match="or correct n_rows=1000000000000000"):
             made = ridge(neighbours="add-remove", **changed).fit(X, y, n_rows=10**15)
         assert np.isfinite(made.coef_).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "changed", "hint"),
+    [
+        (LogisticRegression, {}, "write n_features_to_keep=30"),
+        (LogisticRegression, {"neighbours": "add-remove"}, "write n_features_to_keep=30"),
+        (LogisticRegression, {"delta": 0.0}, "write n_features_to_keep=30"),
+        (LogisticRegression, {"classes": (0, 1, 2)}, "give fewer columns"),
+        (Ridge, {"target_bounds": (0, 1), "solver": "statistics"}, "write n_features_to_keep=30"),
+        (PCA, {}, "give fewer columns"),
+    ],
+)
+def test_too_many_columns_are_refused_before_anything_is_planned(model, changed, hint):
+    """Products of K columns are K^2/2 noisy numbers: 20,000 columns would need 50 GB, and 100,000 a terabyte."""
+    paid = ledger(delta=changed.get("delta", 1e-3))
+    X, y = np.zeros((20, 20_000)), np.arange(20) % 2
+    with pytest.raises(Unsupported, match="this fit of 20000 columns releases 200,") as failure:
+        model(**({"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "ledger": paid} | changed)).fit(X, y)
+    assert hint in str(failure.value) and str(failure.value).endswith(".") and paid.entries == ()
+
+
+def test_wide_rows_have_fits_that_need_no_products():
+    """A regression releases the mean, or screens its columns, and a classifier can keep a few of them."""
+    X = np.random.default_rng(8).uniform(-1.0, 1.0, (300, 20_000))
+    public = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1)}
+    assert Ridge(**public, target_bounds=(-1, 1)).fit(X, X[:, 0]).receipt_["solver"] == "mean"
+    assert Lasso(**public, target_bounds=(-1, 1), alpha=0.01).fit(X, X[:, 0]).kept_features_.size <= 30
+    kept = LogisticRegression(**public, n_features_to_keep=30).fit(X, (X[:, 0] > 0).astype(int))
+    assert kept.kept_features_.size == 30
+
+
+def test_the_most_numbers_are_those_of_about_4400_columns():
+    for columns, fits in ((4_400, True), (4_500, False)):
+        wish = products_wish(1000, columns + 2, 10.0, 1.0)
+        with contextlib.nullcontext() if fits else pytest.raises(Unsupported, match="at most 10,000,000"):
+            must_be_few([wish], columns, "give fewer columns")

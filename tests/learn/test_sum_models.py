@@ -270,3 +270,17 @@ def test_no_value_of_the_rows_is_quoted():
         assert "secret" not in str(failure.value) and failure.value.__cause__ is None
     with pytest.raises(Unsupported, match="random_state"):
         PCA(**COMPONENTS, random_state=1)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("smoothing", [0.0, 1e-9])
+def test_naive_bayes_without_noise_has_no_nan_for_classes_without_rows_and_constant_columns(smoothing):
+    settings = {"epsilon": math.inf, "delta": 0.0, "bounds": (-2.0, 4.0), "var_smoothing": smoothing}
+    model = GaussianNB(**settings, classes=(0, 1, 2, 3)).fit(X, Y)
+    chances = model.predict_proba(X)
+    assert (chances[:, 3] == 0.0).all() and (model.predict_joint_log_proba(X)[:, 3] == -math.inf).all()
+    other = GaussianNB(**settings, classes=(0, 1, 2)).fit(X, Y)
+    assert np.allclose(chances[:, :3], other.predict_proba(X)) and (model.predict(X) == other.predict(X)).all()
+    flat = GaussianNB(**settings, classes=(0, 1, 5)).fit(np.ones_like(X), Y % 2)
+    for rows in (X, np.ones_like(X), np.full_like(X, -1e9)):
+        assert np.isfinite(flat.predict_proba(rows)).all() and np.allclose(flat.predict_proba(rows).sum(axis=1), 1.0)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from hush import Ledger, tables
+from hush import Laplace, Ledger, Sensitivity, tables
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
-from hush.learn import LogisticRegression, Ridge
+from hush.learn import LogisticRegression, PrivateSearchCV, Ridge
 from hush.learn.block_rows import TableRows
 from hush.learn.screening import KeptColumns
 
@@ -33,6 +34,45 @@ def test_a_refused_fit_pays_for_no_number_of_rows(changed, words):
     with pytest.raises(HushError, match=words) as failure:
         Ridge(**RIDGE | changed, ledger=ledger).fit(people(), "cost")
     assert not ledger.entries and "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (1.1, 2e-6), (3.0, 1e-6), (1.0, 0.0)])
+@pytest.mark.parametrize("kind", ["table", "array", "search", "labels"])
+def test_a_ledger_of_the_budget_of_a_fit_covers_it(kind, epsilon, delta):
+    """The number of rows states the pair of the fit, so that the ledger reserves delta for it."""
+    ledger, small = Ledger(None, epsilon=epsilon, delta=delta), min(delta, 1e-6)
+    given = {"epsilon": 1.0, "delta": small}
+    if kind == "table":
+        model = Ridge(**RIDGE | {"delta": small, "family": None}, ledger=ledger).fit(people(), "cost")
+    elif kind == "labels" and delta:
+        X, y = np.linspace(-1.0, 1.0, 4000)[:, None], np.arange(4000) % 2
+        settings = given | {"bounds": (-1, 1), "classes": "private", "neighbours": "add-remove"}
+        model = LogisticRegression(**settings, ledger=ledger).fit(X, y)
+    else:
+        inner = Ridge(**given, bounds=(18, 90), target_bounds=(0, 900), neighbours="add-remove")
+        if kind == "search":
+            model = PrivateSearchCV(inner, {"alpha": [0.1, 1.0]}, **given, ledger=ledger, tries=1.5)
+        else:
+            model = inner.set_params(ledger=ledger)
+        model.fit(FRAME[["age"]].to_numpy(), FRAME.cost)
+    assert model.guarantee_.epsilon <= 1.0 and len(ledger.entries) == 2
+    assert ledger.spent.epsilon <= epsilon and ledger.spent.delta <= delta
+
+
+def test_a_refusal_of_two_releases_names_what_would_fit():
+    """Both hints are true: the same fit is accepted with them."""
+    spent = ([(Laplace(10.0), Sensitivity(linf=1.0, l0=1, neighbours="add-remove"))],)
+    ledger = Ledger(None, epsilon=1.05, delta=1e-6)
+    ledger.spend(*spent)
+    with pytest.raises(
+        BudgetExceeded, match="this fit is two releases, the number of rows and then the model"
+    ) as failure:
+        Ridge(**RIDGE, ledger=ledger).fit(people(), "cost")
+    assert len(ledger.entries) == 1 and str(failure.value).endswith("; nothing was spent.")
+    smaller = float(re.search(r"write epsilon=([0-9.]+)", str(failure.value))[1])
+    assert 0.5 < smaller < 1.0
+    Ridge(**RIDGE | {"epsilon": smaller}, ledger=ledger).fit(people(), "cost")
+    assert len(ledger.entries) == 3
 
 
 def test_a_late_refusal_says_what_was_paid():
@@ -79,7 +119,7 @@ def test_a_policy_limits_the_classes():
 
 def test_the_hint_about_a_solver_works():
     model = Ridge(**RIDGE | {"passes": 3, "solver": "cd"})
-    with pytest.raises(Unsupported, match="passes, clip and step out, or write solver='whitened'"):
+    with pytest.raises(Unsupported, match="; write solver='whitened'"):
         model.fit(people(), "cost", n_rows=200)
     assert model.set_params(solver="whitened").fit(people(), "cost", n_rows=200).n_iter_ == 3
 
@@ -125,3 +165,34 @@ def test_misspelt_classes_are_seen_in_the_released_number_of_rows():
         _ = [LogisticRegression(**settings, classes=("No", "Yes")).fit(people(), "smoker") for _ in range(5)]
     LogisticRegression(**settings, classes=("no", "yes")).fit(people(), "smoker")
     LogisticRegression(**settings, classes=("No", "Yes")).fit(people(), "smoker", n_rows=200)  # nothing was released
+
+
+@pytest.mark.parametrize(
+    ("changed", "begin", "end"),
+    [
+        ({"solver": "cd", "family": None}, "solver='cd' holds", "; write solver='whitened'."),
+        ({"solver": "gd", "passes": 3}, "solver='gd' holds", "; write solver='whitened'."),
+        ({"clip": 1.0, "family": None}, "clip needs solver='cd', which", "leave clip out, or write solver='whitened'."),
+        ({"passes": 3, "step": 0.1, "family": None}, "passes and step need", "leave passes and step out, or write"),
+        ({"family": "laplace"}, "family needs solver='cd', which", "; leave family out."),
+        ({"solver": "cd", "clip": [1.0, 1.0], "family": None}, "solver='cd' holds", "whitened', and leave clip out."),
+        ({"solver": "cd", "family": "laplace"}, "solver='cd' holds", "whitened', and leave family out."),
+    ],
+)
+def test_a_refused_solver_names_only_what_was_given(changed, begin, end):
+    with pytest.raises(Unsupported) as failure:
+        Ridge(**RIDGE | changed).fit(people(), "cost")
+    assert str(failure.value).startswith(begin) and end in str(failure.value)
+    kept = RIDGE | {"family": None} | {name: value for name, value in changed.items() if f"leave {name}" not in end}
+    if "whitened" in end:  # the hint works
+        kept = {name: value for name, value in kept.items() if name != "family"} | {"solver": "whitened"}
+    Ridge(**{name: value for name, value in kept.items() if name not in ("passes", "step")}).fit(people(), "cost")
+
+
+@pytest.mark.parametrize("most", [1, 10**3, 10**6, 1 << 22])
+@pytest.mark.parametrize("epsilon", [1e-4, 1.0])
+def test_any_number_of_rows_of_a_person_is_planned(most, epsilon):
+    """The noise of the number of rows was refused, in words about families and lattices."""
+    ledger = Ledger(None, epsilon=1.0, delta=1e-6)
+    Ridge(**RIDGE | {"epsilon": epsilon}, ledger=ledger).fit(people(), "cost", rows_per_unit=most)
+    assert len(ledger.entries) == 2

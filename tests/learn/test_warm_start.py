@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from learn.small_fits import ledger, ridge, rows, search
+from learn.small_fits import ledger, logistic, ridge, rows, search
 
 from hush import compose, report
-from hush.errors import HushError
+from hush.errors import HushError, Unsupported
 
 
 def test_a_warm_start_promises_for_all_fits_it_comes_from():
@@ -79,3 +79,80 @@ def test_a_warm_start_with_hidden_numbers_of_rows_counts_all_of_them():
     with pytest.raises(HushError, match="neighbours"):
         model.set_params(neighbours="replace").fit(X, y)
     assert len(paid.entries) == 4
+
+
+AUTO = {"solver": "auto", "family": None}
+
+
+@pytest.mark.parametrize("solver", ["auto", "cd"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((0, 1), (0, 1, 2)), ((0, 1, 2), (0, 1)), ((0, 1, 2), (0, 1, 2, 3)), ((0, 1), (1, 2)), ((0, 1), ("a", "b"))],
+)
+def test_a_warm_start_needs_the_classes_that_it_had(first, second, solver):
+    """Other weights than those of the last fit would be charged, and then fail or have the wrong shape."""
+    X, _, _ = rows()
+    paid, chosen = ledger(), AUTO if len(first) > 2 or len(second) > 2 else {"solver": solver}
+    model = logistic(ledger=paid, warm_start=True, classes=first, **chosen).fit(X, np.resize(first, len(X)))
+    before, model.classes = model.coef_.copy(), second
+    with pytest.raises(Unsupported, match="warm_start=True starts from a fit with the classes") as failure:
+        model.fit(X, np.resize(second, len(X)))
+    assert f"classes={first!r}" in str(failure.value)
+    assert len(paid.entries) == 1 and np.array_equal(model.coef_, before) and model.classes_.tolist() == list(first)
+    model.set_params(warm_start=False).fit(X, np.resize(second, len(X)))
+    assert model.classes_.tolist() == list(second) and len(model.coef_) == (1 if len(second) == 2 else len(second))
+
+
+def test_a_warm_start_keeps_classes_that_were_found():
+    """A second search could find others, after the payment."""
+    X, _, labels = rows(5000)
+    paid, words = ledger(), np.array(["b", "a"])[labels]
+    model = logistic(ledger=paid, warm_start=True, classes="private", **AUTO).fit(X, words)
+    assert model.receipt_["labels"] is not None
+    model.fit(X, np.where(words == "a", "a", "c"))
+    assert model.classes_.tolist() == ["a", "b"] and model.receipt_["labels"] is None
+    assert model.receipt_["started_from"] == [1]
+
+
+@pytest.mark.parametrize("changed", [{"coef_": np.zeros(2)}, {"intercept_": np.zeros(2)}, {"coef_": np.zeros((3, 3))}])
+def test_a_start_of_another_shape_is_refused_before_payment(changed):
+    X, y, _ = rows()
+    paid = ledger()
+    model = ridge(ledger=paid, warm_start=True, passes=1).fit(X, y)
+    for name, value in changed.items():
+        setattr(model, name, value)
+    with pytest.raises(Unsupported, match="shape"):
+        model.fit(X, y)
+    assert len(paid.entries) == 1
+
+
+@pytest.mark.parametrize("more", [{}, {"neighbours": "add-remove"}, {"delta": 0.0}, {"family": "ball"}])
+def test_auto_is_whitened_for_a_warm_start(more):
+    """A fit from products, and the mean of the target, have no start: what was learned would be lost, or nothing be
+    learned.
+    """
+    X, y, _ = rows(50_000)
+    paid = ledger(delta=more.get("delta", 1e-3))
+    model = ridge(ledger=paid, warm_start=True, **(AUTO | more)).fit(X, y)
+    assert model.receipt_["solver"] == "statistics"
+    model.fit(X, y)
+    assert model.receipt_["solver"] == "whitened" and model.receipt_["started_from"]
+    assert np.abs(model.coef_ - [1.0, 0.5, -1.0]).max() < 0.2
+    with pytest.raises(Unsupported, match="write warm_start=False, or solver='whitened'"):
+        model.set_params(solver="statistics").fit(X, y)
+
+
+def test_a_fit_with_much_noise_stays_near_its_start_and_still_learns():
+    """With few rows a fit releases the mean of the target alone, which would return the last model at full price."""
+    X, y, _ = rows(20_000)
+    paid, right = ledger(), np.array([1.0, 0.5, -1.0])
+    model = ridge(ledger=paid, warm_start=True, **AUTO).fit(X, y)
+    before = model.coef_.copy()
+    model.set_params(epsilon=0.01).fit(X[:300], y[:300])
+    assert model.receipt_["solver"] == "whitened" and not np.array_equal(model.coef_, before)
+    off = [np.linalg.norm(model.set_params(epsilon=0.1).fit(X[:2000], y[:2000]).coef_ - right) for _ in range(10)]
+    assert np.median(off) < 0.7 < np.linalg.norm(right)
+    labels = (y > 0.0).astype(int)
+    signs = logistic(ledger=paid, warm_start=True, **AUTO).fit(X, labels)
+    signs.set_params(epsilon=0.01).fit(X[:300], labels[:300])
+    assert signs.score(X, labels) > 0.8

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import hush
-from hush import BudgetExceeded, Gaussian, Laplace, Ledger, Sensitivity
+from hush import Budget, BudgetExceeded, Gaussian, Laplace, Ledger, Sensitivity
+from hush.errors import HushError
 from hush.ledger.account import Account, Nonadaptive
 from hush.ledger.entry import Cap, Entry
 from hush.ledger.filter import Filter
@@ -43,13 +44,17 @@ def fits(account: Account, part: Any, most: int, **options: Any) -> int:
 # -- every adaptive strategy, enumerated ---------------------------------------------------------------------
 
 
-def worst_delta(start: Account, menu: dict[float, Any], epsilon: float) -> float:
+def worst_delta(
+    start: Account, menu: dict[float, Any], epsilon: float, *, fails: float = 0.0, states: Budget | None = None
+) -> float:
     """The largest delta of all strategies that choose the next release of a menu after seeing all answers.
 
     The releases are pure, and nothing else is known about them, so the worst answers are those of randomised response:
     the loss is +e with probability e^e/(1 + e^e), else -e. The rule depends on the first release and on the numbers of
-    each, the strategy on the loss so far too.
+    each, the strategy on the loss so far too. The largest release of the menu may also fail, with a loss without limit;
+    the first release may state the pair of one that follows.
     """
+    failing = {e: fails * (e == max(menu)) for e in menu}
 
     @functools.cache
     def account(first: float | None, counts: tuple[int, ...]) -> Account | None:
@@ -58,7 +63,8 @@ def worst_delta(start: Account, menu: dict[float, Any], epsilon: float) -> float
         order = [first, *(e for e, n in zip(menu, counts, strict=True) for _ in range(n - (e == first)))]
         grown: Account = start
         for e in order:  # every accepted list is accepted in this order too, because each rule depends on sums
-            grown = grown.plus([entry(menu[e])])
+            said = states if grown is start else None
+            grown = grown.plus([entry(menu[e], extra_delta=failing[e], followed_by=said)])
         return grown if grown.covered() else None
 
     @functools.cache
@@ -71,7 +77,7 @@ def worst_delta(start: Account, menu: dict[float, Any], epsilon: float) -> float
             up = 1.0 / (1.0 + math.exp(-e))
             begun = first if first is not None else e
             high, low = (value(begun, more, round(loss + sign * e, 12)) for sign in (1.0, -1.0))
-            best = max(best, up * high + (1.0 - up) * low)
+            best = max(best, failing[e] + (1.0 - failing[e]) * (up * high + (1.0 - up) * low))
         return best
 
     return value(None, (0,) * len(menu), 0.0)
@@ -104,6 +110,39 @@ def test_no_strategy_passes_the_cap_with_noise_that_was_calibrated_for_some_rele
     assert not alike.plus([entry(menu[low])] * times).covered()
     found = worst_delta(start, menu, epsilon)
     assert 0.97 * delta < found <= delta * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.97])
+def test_no_strategy_passes_the_cap_if_the_first_release_states_what_follows(share: float) -> None:
+    """The largest release of the menu fails with most of the reserved delta. A strategy may take the one that was
+    stated, several of them, or others.
+    """
+    epsilon, delta = 1.0, 0.05
+    stated, usual = Budget(0.4, share * delta), Filters(filters_cap(epsilon, delta))
+    found = worst_delta(usual, MENU, epsilon, fails=share * delta, states=stated)
+    assert share * delta * (1.0 - 1e-9) <= found <= delta * (1.0 + 1e-9)
+    first, follows = entry(MENU[0.25], followed_by=stated), entry(MENU[0.4], extra_delta=share * delta)
+    assert usual.plus([first]).plus([follows]).covered()
+    assert not usual.plus([replace(first, followed_by=None)]).plus([follows]).covered()
+
+
+def test_a_stated_pair_reserves_delta_once_and_only_if_it_fits() -> None:
+    cap = filters_cap(1.0, 1e-6)
+    first = entry((Laplace(100.0), 1.0))
+
+    def parts(pair: Budget | None) -> list[tuple[str, float]]:
+        return [(m.rule, m.cap.delta) for m in Filters(cap).plus([replace(first, followed_by=pair)]).members]
+
+    usual = parts(None)
+    for pair in (Budget(0.5, 1e-6), Budget(0.5, 0.5e-6), Budget(0.99, 0.9e-6)):
+        made = parts(pair)
+        assert math.fsum(part for _, part in made) <= 1e-6 * (1.0 + 1e-12) and made[-1] == ("basic", pair.delta)
+    for pair in (Budget(0.995, 1e-6), Budget(0.5, 1.1e-6), Budget(0.5, 1e-7), Budget(0.5, 0.0)):
+        assert parts(pair) == usual
+    both = Filters(cap).plus([replace(first, followed_by=Budget(0.99, 1e-6))])
+    gaussian = (Gaussian(float(hush.gaussian.sigma(0.99, 1e-6)) * 1.0001), 1.0)
+    assert both.plus([entry(gaussian, epsilon=0.99, delta=1e-6)]).covered()
+    assert not both.plus([entry(gaussian, epsilon=0.99, delta=1e-6)] * 2).covered()
 
 
 def test_the_enumeration_finds_what_composition_in_advance_does_not_cover() -> None:
@@ -274,3 +313,31 @@ def test_rules_are_stable_when_a_ledger_is_opened_again(tmp_path: Any) -> None:
     with Ledger(path) as again:
         assert again.spent == spent and again.mode == "adaptive"
         again.verify()
+
+
+def test_a_stated_pair_is_kept_when_a_ledger_is_opened_again(tmp_path: Any) -> None:
+    path, fit = tmp_path / "stated.ledger", (Gaussian(float(hush.gaussian.sigma(0.97, 1e-6)) * 1.0001), 1.0)
+    with Ledger(path, epsilon=1.0, delta=1e-6) as ledger:
+        ledger.spend((Laplace(1.0 / 0.03), 1.0), followed_by=Budget(0.97, 1e-6))
+        with pytest.raises(HushError, match="followed_by must be a Budget"):
+            ledger.spend((Laplace(1e6), 1.0), followed_by=(0.97, 1e-6))
+    with Ledger(path) as again:
+        assert again.entries[0].followed_by == Budget(0.97, 1e-6)
+        again.spend(fit, epsilon=0.97, delta=1e-6)
+        again.verify()
+    with Ledger(None, epsilon=1.0, delta=1e-6) as other:
+        other.spend((Laplace(1.0 / 0.03), 1.0))
+        with pytest.raises(BudgetExceeded):
+            other.spend(fit, epsilon=0.97, delta=1e-6)
+
+
+def test_a_refusal_does_not_contradict_itself() -> None:
+    """What is left is stated for a release of delta 0. A release with a delta may cost less and still not fit."""
+    ledger = Ledger(None, epsilon=1.1, delta=2e-6)
+    ledger.spend((Laplace(1.0 / 0.03), 1.0))
+    fit = (Gaussian(float(hush.gaussian.sigma(0.97, 1e-6)) * 1.0001), 1.0)
+    with pytest.raises(BudgetExceeded) as failure:
+        ledger.spend(fit, epsilon=0.97, delta=1e-6)
+    found = re.search(r"costs epsilon ([0-9.]+), and ([0-9.]+) of the ledger's", str(failure.value))
+    assert found is not None and float(found[1]) <= float(found[2])
+    assert "is left for releases of delta 0, but less for those that need a delta" in str(failure.value)

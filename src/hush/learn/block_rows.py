@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported
-from hush.learn.planning import Plan
+from hush.learn.budget import vector_families
+from hush.learn.planning import Plan, Request
 from hush.learn.row_source import Block
 from hush.learn.scaling import Span
+from hush.learn.vector_noise import BALL
 
 __all__ = ["BLOCK", "HELD_SOLVERS", "MemoryRows", "TableRows", "must_be_streamed", "must_hold_zero"]
 
@@ -101,10 +103,25 @@ def must_be_streamed(made: Plan, what: str) -> None:
     """Reject a solver that holds all scaled rows in memory, for rows that are read in blocks."""
     solver = made.setting.solver
     if solver in HELD_SOLVERS:
+        why, instead = _reason(made.request, solver)
         raise Unsupported(
-            f"solver={solver!r} holds all rows as one dense array in memory, and X is {what} (sparse or streamed rows "
-            "are read in blocks); leave family, passes, clip and step out, or write solver='whitened'."
+            f"{why} holds all rows as one dense array in memory, and X is {what} (sparse or streamed rows are read in "
+            f"blocks); {instead}."
         )
+
+
+def _reason(request: Request, solver: str) -> tuple[str, str]:
+    """Why a fit has this solver, and what to write instead; both name only what was given."""
+    other = request.family not in (None, *vector_families(request.delta))
+    each = isinstance(request.clip, list | tuple | np.ndarray)  # whitened gradients have one bound
+    out = ["family"] * (other or request.family == BALL) + ["clip"] * each
+    whitened = "write solver='whitened'" + (f", and leave {' and '.join(out)} out" if out else "")
+    if request.solver != "auto":
+        return f"solver={solver!r}", whitened
+    given = [name for name in ("family", "passes", "step", "clip") if getattr(request, name) is not None]
+    names = " and ".join(given)
+    leave = f"leave {names} out" + ("" if out else ", or write solver='whitened'")
+    return f"{names} need{'s' * (len(given) == 1)} solver={solver!r}, which", leave
 
 
 def must_hold_zero(span: Span) -> None:

@@ -47,7 +47,10 @@ def searched_names(param_grid: Any) -> list[str]:
 def _check_estimator(model: Any) -> None:
     if not isinstance(model, LinearModel):
         raise reject(
-            "estimator", model, "an estimator of hush.learn", "write PrivateSearchCV(hush.learn.Ridge(...), ...)"
+            "estimator",
+            model,
+            "LogisticRegression, Ridge, Lasso or ElasticNet of hush.learn",
+            "write PrivateSearchCV(hush.learn.Ridge(...), ...)",
         )
     if model.ledger is not None or model.warm_start:
         raise Unsupported(

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import BudgetExceeded, Unsupported, reject, whole
+from hush.errors import BudgetExceeded, InvalidParameter, Unsupported, reject, whole
 from hush.learn.fit_words import ROWS
 from hush.learn.relation import Relation
 from hush.learn.row_count import LARGEST_ROWS, LEAST_ROWS, RowCount
+from hush.learn.two_releases import Rest, reserved_pair
 from hush.ledger import Ledger
 from hush.privacy.charge import Budget, Charge
 from hush.sampling.entropy import Entropy
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["GUESS", "Counted", "Counting", "declared_rows", "must_need", "of_fit"]
 
 GUESS = 1_000_000  # rows: the options are checked with this number before the number of rows is released
-
-#: The charges, the budget and the extra_delta of everything that follows a release of the number of rows.
-Rest = Callable[[RowCount], tuple[Sequence[Charge], Budget, float]]
 
 
 def declared_rows(n_rows: Any) -> int | None:
@@ -69,10 +67,10 @@ class Counted:
         """A refusal says so if the number of rows was already released: it can be used again."""
         try:
             yield
-        except (BudgetExceeded, Unsupported) as failure:
+        except (BudgetExceeded, InvalidParameter, Unsupported) as failure:
             if self.made is None:
                 raise
-            kind, words = type(failure), str(failure).removesuffix("; nothing was spent.").rstrip(".")
+            kind, words = type(failure), _unspent(str(failure))
         else:
             return
         paid = f"released and paid for (entry {self.entries[0]})" if self.entries else "released"
@@ -80,6 +78,13 @@ class Counted:
             f"{words}; the number of rows was {paid}, and the fit was not; give n_rows={self.rows} to use that number "
             "again."
         )
+
+
+def _unspent(words: str) -> str:
+    """The text of an error without the claim that nothing was spent."""
+    for end in ("; nothing was spent.", " Nothing was spent."):
+        words = words.removesuffix(end)
+    return words.rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -118,22 +123,7 @@ class Counting:
         if epsilon == float("inf"):
             return Counted(max(self.exact(), LEAST_ROWS))
         made = RowCount.planned(epsilon, self.relation)
-        _must_cover(ledger, made, rest, where.get("block", ""))
+        after = reserved_pair(ledger, made, rest, self.relation, where.get("block", ""))
         named = {"label": f"number of rows for a {label}", "about": ROWS}
-        rows, entry = made.release(self.exact(), ledger, entropy, **named, **where)
+        rows, entry = made.release(self.exact(), ledger, entropy, followed_by=after, **named, **where)
         return Counted(rows, made, () if entry is None else (entry.number,))
-
-
-def _must_cover(ledger: Ledger | None, made: RowCount, rest: Rest, block: str) -> None:
-    """Refuse, before the number of rows is paid for, what the ledger would refuse afterwards.
-
-    The noise of the fit depends on the released number, so it is not fixed in advance.
-    """
-    if ledger is None:
-        return
-    if ledger.cap.delta > 0.0 and (ledger.mode == "nonadaptive" or ledger.cap.releases is not None):
-        raise Unsupported(
-            "the noise of this fit depends on the number of rows, which is released first, and a ledger whose noise "
-            "is fixed in advance does not allow that; give n_rows=, or use an adaptive ledger."
-        )
-    ledger.must_cover([([made.mechanism.charge], Budget(made.epsilon, 0.0), 0.0), rest(made)], block=block)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, non_negative, one_of, positive, within
-from hush.learn import label
+from hush.learn import label, label_search
 from hush.learn.construction import explained
 from hush.learn.from_arrays import fit_arrays
 from hush.learn.given_rows import floats
@@ -21,6 +21,7 @@ from hush.learn.scaling import span_of
 from hush.learn.scikit_learn import ClassifierMixin, RegressorMixin
 from hush.learn.softmax import Softmax, log_chances
 from hush.learn.training import Plan, Request
+from hush.learn.warm_start import known_classes
 
 __all__ = ["ElasticNet", "Lasso", "LogisticRegression", "Ridge"]
 
@@ -137,10 +138,10 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     classes: the labels, which must be public knowledge. None means 0 and 1, or False and True if y is an array of
     booleans. Three or more classes are fitted together: coef_ has a row for each class, decision_function a column,
     and the noise of a gradient does not grow with the number of classes. "private" finds two labels with 5 % of
-    epsilon and 10 % of delta; this needs many rows of each label. A label that is found is a number, a text, bytes or
-    None. Rows with any other label (NaN in a list, a list, an object) are used with weight one half in each class. The
-    kind of an array y (booleans, integers, numbers, text, bytes, objects) is treated as public; a list is read label by
-    label. `LinearModel` describes the other parameters.
+    epsilon and 10 % of delta; this needs many rows of each label, and a warm start keeps the labels that the last fit
+    found. A label that is found is a number, a text, bytes or None. Rows with any other label (NaN in a list, a list,
+    an object) are used with weight one half in each class. The kind of an array y (booleans, integers, numbers, text,
+    bytes, objects) is treated as public; a list is read label by label. `LinearModel` describes the other parameters.
 
     Guarantees: all attributes of the fitted estimator together are (epsilon, delta)-private for one replaced row, or
     for one row more or less with neighbours="add-remove".
@@ -173,7 +174,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def _request_for(self, rows: int) -> Request:
         weight = 1.0 / (positive("C", self.C, "write C=1.0") * rows)
         ratio = within("l1_ratio", self.l1_ratio, 0.0, 1.0, "write l1_ratio=0.0")
-        find = label.to_be_found(self.classes)
+        find = label.to_be_found(self.classes) and known_classes(self) is None
         objective: Objective = LOGISTIC
         if self._n_classes() > 2:
             objective = Softmax(len(label.classes_in_order(self.classes)))
@@ -196,18 +197,16 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         find = label.to_be_found(self.classes)
         # Check nothing else here: before the payment no error or warning may depend on the values of secret labels.
         label.check_type(labels)
-        known = None if find else label.declared(self.classes, labels)
+        known = known_classes(self) if find else label.declared(self.classes, labels)
 
         def target(made: Plan, paid: Paid) -> Array:
             nonlocal known
             if known is None:
-                known = label.found(labels, made.labels, paid)
-            if len(known) > 2:
-                return np.asarray(sum(place * label.where(labels, one) for place, one in enumerate(known)))
-            first, second = (label.where(labels, one, same_type=find) for one in known)
-            return 0.5 + 0.5 * (second - first)  # 0 or 1; one half for a row with neither label
+                known = label_search.found(labels, made.labels, paid)
+            places = label.places_of(labels, known, same_type=find)
+            return np.where(places < 0, 0.5, places)  # one half for a row with neither of two labels
 
-        fit_arrays(self, rows, target, weights, n_rows)
+        fit_arrays(self, rows, target, weights, n_rows, known)
         self._write_classes(known)
         return self
 

@@ -18,10 +18,11 @@ from hush.learn.block_rows import MemoryRows, must_be_streamed, must_hold_zero
 from hush.learn.counting import Counting, declared_rows, of_fit
 from hush.learn.first_steps import take
 from hush.learn.fit_words import about_arrays
+from hush.learn.label_search import must_have_rows
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, level, reporter
 from hush.learn.training import Plan, Request, must_be_payable, pay, plan, train
-from hush.learn.warm_start import last_fit
+from hush.learn.warm_start import continued, last_fit
 from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
 
@@ -39,10 +40,11 @@ def fit_arrays(
     target: Array | Callable[[Plan, Paid], Array],
     weights: Array | None = None,
     n_rows: int | None = None,
+    classes: Any = None,
 ) -> None:
     """Plan, pay, train, and set the fitted attributes.
 
-    If the target is a function, it is called after the payment.
+    If the target is a function, it is called after the payment. `classes` are those of a classifier, if they are known.
     """
     ledger, entropy = model.ledger, model.entropy
     must_be_ledger(ledger)
@@ -53,13 +55,14 @@ def fit_arrays(
     request = _request(model, rows, weights, counting.guess)
     _must_suit(plan(request, counting.guess), model, rows, weights)
     must_be_payable(request, ledger)
-    before, started_from = last_fit(model, ledger) or (None, [])
+    before, started_from = last_fit(model, ledger, request, classes) or (None, [])
     counted = counting.counted(
         request.epsilon, ledger, entropy, rest=lambda made: of_fit(plan(request, counting.guess, made)), label=name
     )
     with counted.explained():
         made = plan(_request(model, rows, weights, counted.rows), counted.rows, counted.made)
         _must_suit(made, model, rows, weights)
+        must_have_rows(made.labels, counted.rows)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
             payment = pay(made, ledger, name, about=about_arrays(model, rows.shape[1]))
@@ -78,7 +81,7 @@ def _plain(model: LinearModel, rows: Any, weights: Array | None) -> bool:
 
 def _request(model: LinearModel, rows: Any, weights: Array | None, count: int) -> Request:
     """The request of a fit on so many rows."""
-    request = model._request_for(count)
+    request = continued(model, model._request_for(count))
     if weights is not None:
         request = replace(request, max_weight=model.checked_max_weight, weighted=True)
     if not _plain(model, rows, weights) and isinstance(request.keep, str) and request.keep == "auto":
@@ -96,8 +99,8 @@ def _must_suit(made: Plan, model: LinearModel, rows: Any, weights: Array | None)
             "private bounds and a choice of columns are for dense arrays without weights and without a warm start; "
             "declare bounds, and write n_features_to_keep='all'."
         )
-    if model.warm_start and made.setting.solver == "statistics":
+    if model.warm_start and made.request.solver == "statistics":
         raise Unsupported(
             "solver='statistics' is not iterative and cannot use warm_start=True; "
-            "write warm_start=False, or solver='cd'."
+            "write warm_start=False, or solver='whitened'."
         )

@@ -69,9 +69,9 @@ def margins(model: Any, rows: Array) -> Array:
 
 
 def _wrong_labels(model: Any, rows: Array, target: Any) -> tuple[int, float]:
-    places = model._places(margins(model, rows))
-    right = sum(int(label.where(target[places == place], one).sum()) for place, one in enumerate(model.classes_))
-    return len(places) - right, 1.0
+    predicted = model._places(margins(model, rows))
+    wrong = int(np.count_nonzero(predicted != label.places_of(target, model.classes_)))
+    return wrong, 1.0
 
 
 def _squared_errors(model: Any, rows: Array, target: Any) -> tuple[int, float]:

@@ -79,8 +79,9 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         a list with one bound per coordinate, the intercept's last: the noise of each coordinate is proportional to
         its bound. For "whitened" it is one number: the gradient of a row is at most clip sqrt(K) long.
     ledger: a hush.Ledger that is charged before any noise is drawn.
-    warm_start: start from the last fit, on the same columns. It needs a ledger, and `guarantee_` then covers all fits
-        that the coefficients depend on.
+    warm_start: start from the last fit, on the same columns and with the same classes. It needs a ledger, and
+        `guarantee_` then covers all fits that the coefficients depend on. "auto" becomes "whitened", because
+        "statistics" has no start.
     max_weight: the public upper limit of a row's weight, if `fit` is given weights. Weights outside [0, max_weight] are
         moved to the nearest end.
     interval_share: the share of the budget for intervals and standard errors of the coefficients, such as 0.3; see

@@ -34,6 +34,7 @@ from hush.numerics.rounding import FEW_ROUNDINGS, up
 __all__ = ["GaussianNB", "class_moments", "class_moments_wish"]
 
 Array = NDArray[np.float64]
+_TINY = 1e-200  # of the least variance of a model, as a part of the square of half the range
 _LEAST_VARIANCE = 1e-4  # of a noisy variance, as a part of the square of half the range
 
 
@@ -101,7 +102,7 @@ class GaussianNB(ClassifierMixin, SumModel):
             priors = self._priors(len(known))
             parts = self._planned(class_moments_wish(rows.shape[1], len(known)))
             paid = self._paid(parts, len(rows), [f"the {len(known)} classes"])
-            places = np.argmax([label.where(labels, one) for one in known], axis=0)
+            places = label.places_of(labels, known)
             if not parts:
                 count, mean, variance, whole = _exact(np.clip(rows, span.low, span.high), places, len(known))
             else:
@@ -113,7 +114,8 @@ class GaussianNB(ClassifierMixin, SumModel):
                 seen.append(Seen(middle, np.sqrt(whole), np.full(whole.size, error), span))
             self.classes_, self.class_count_, self.theta_ = known, count, mean
             self.epsilon_ = smoothing * float(whole.max())  # scikit-learn's name for what is added to all variances
-            self.var_ = variance + self.epsilon_
+            # no variance is 0, which would give predictions 0/0; rows are at most the range away from a mean
+            self.var_ = np.maximum(variance + self.epsilon_, _TINY * span.half**2)
             self.class_prior_ = count / count.sum() if priors is None else priors
             self.limits_ = np.stack([span.low, span.high], axis=1)
         return self
@@ -133,7 +135,7 @@ class GaussianNB(ClassifierMixin, SumModel):
         """The logarithm of the joint density of each row and each class."""
         rows = self._limited(X)
         found = [
-            math.log(prior)
+            (math.log(prior) if prior > 0.0 else -math.inf)
             - 0.5 * np.log(2.0 * math.pi * spread).sum()
             - 0.5 * ((rows - mean) ** 2 / spread).sum(axis=1)
             for prior, mean, spread in zip(self.class_prior_, self.theta_, self.var_, strict=True)

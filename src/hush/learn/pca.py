@@ -21,12 +21,7 @@ from hush.errors import InvalidParameter, reject, whole, within
 from hush.learn.construction import explained
 from hush.learn.moment_solver import Products, products, products_wish
 from hush.learn.scaling import Span
-from hush.learn.scikit_learn import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    check_is_fitted,
-    one_thread,
-)
+from hush.learn.scikit_learn import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from hush.learn.sum_model import SumModel, common_unit
 from hush.learn.whole_sums import MOST_ROWS
 from hush.learn.wide_bounds import Seen
@@ -72,8 +67,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumModel):
             radius = within("clip", self.clip, 1e-3, 1.0, "write clip=1.0") * math.sqrt(rows.shape[1] + 1.0)
             parts = self._planned(products_wish(len(rows), rows.shape[1] + 1, radius, 1.0))
             paid = self._paid(parts, len(rows), [])
-            with one_thread():
-                found = products(_scaled(rows, span), len(rows), radius, parts[0] if parts else None, paid)
+            found = products(_scaled(rows, span), len(rows), radius, parts[0] if parts else None, paid)
             self.limits_ = np.stack([span.low, span.high], axis=1)
             covariance = self._write(found, len(rows), kept, span)
             if parts:  # the noise of a variance is at most 7/5 of error_

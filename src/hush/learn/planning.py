@@ -16,9 +16,10 @@ from hush.learn.defaults import Setting, fitting_solver, hopeless, relative_nois
 from hush.learn.descent import updates_wish
 from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
 from hush.learn.inference_plan import Inference, beside_inference, inference_plan, must_be_possible, must_have_share
-from hush.learn.label import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
+from hush.learn.label_search import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.level import level_knee, level_wish
 from hush.learn.moment_solver import products_wish
+from hush.learn.most_numbers import must_be_few
 from hush.learn.objective import SQUARED, Objective
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.row_count import RowCount
@@ -143,6 +144,7 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
     wishes = beside_inference(
         inference, _wishes(request, rows, first.width, chosen, share), request.objective, rows, relation
     )
+    must_be_few(wishes, first.width, _fewer(request))
     family, accounting = request.family, request.accounting
     classes = _classes(request, chosen, columns, epsilon, among)
     others = (*first.charges, *(part.charge for part in classes))
@@ -173,6 +175,13 @@ def _whitened_wishes(request: Request, rows: int, columns: int, chosen: Setting,
         products_wish(rows, columns + outputs, row_radius(chosen, columns), matrix, relation),
         gradients_wish(rows, columns * outputs, chosen, share - matrix, relation),
     ]
+
+
+def _fewer(request: Request) -> str:
+    """What to write if a fit has too many columns."""
+    if request.objective.outputs > 1 or request.weighted:  # these have no choice of columns
+        return "give fewer columns"
+    return "write n_features_to_keep=30, or give fewer columns"
 
 
 def _classes(request: Request, chosen: Setting, columns: int, epsilon: float, among: float) -> tuple[Part, ...]:

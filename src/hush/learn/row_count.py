@@ -8,10 +8,11 @@ second release depends on the first).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hush.calibration.ranking import calibrate
+from hush.learn.count_noise import laplace_for_counts
 from hush.learn.paid import Paid
 from hush.learn.relation import Relation
 from hush.ledger import Ledger
@@ -46,19 +47,25 @@ class RowCount:
 
     @classmethod
     def planned(cls, epsilon: float, relation: Relation) -> RowCount:
-        """Discrete Laplace noise for an integer that moves by the rows of one person."""
+        """Laplace noise for an integer that moves by the rows of one person."""
         own = SHARE * epsilon
         bound = Sensitivity(linf=float(relation.rows), l0=1, neighbours=relation.neighbours)
-        made = calibrate(own, 0.0, bound, family="laplace", step=1.0)
-        return cls(Mechanism.of(made, integers=True), own, down(epsilon - own, CLOSED_FORM))
+        return cls(laplace_for_counts(own, bound), own, down(epsilon - own, CLOSED_FORM))
 
     def release(
-        self, exact: int, ledger: Ledger | None, entropy: Entropy | None, **where: str
+        self,
+        exact: int,
+        ledger: Ledger | None,
+        entropy: Entropy | None,
+        *,
+        followed_by: Budget | None = None,
+        **where: str,
     ) -> tuple[int, Entry | None]:
         """Pay, then add noise. `where` has the label, the source and the block for the ledger, whose entry is returned
-        too.
+        too; `followed_by` is the pair of the fit, if the ledger must reserve delta for it.
         """
         self.mechanism.prepare()
-        payment = pay(ledger, [self.mechanism.charge], budget=Budget(self.epsilon, 0.0), **where)  # type: ignore[arg-type]
+        about: dict[str, Any] = {"budget": Budget(self.epsilon, 0.0), "followed_by": followed_by, **where}
+        payment = pay(ledger, [self.mechanism.charge], **about)
         noisy = Paid(payment, entropy).release(self.mechanism, np.array([exact], dtype=np.int64), "number of rows")
         return min(max(int(noisy[0]), LEAST_ROWS), LARGEST_ROWS), payment.entry

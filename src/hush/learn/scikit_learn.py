@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import copy
 import numbers
+import os
+import sys
+import threading
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,17 +57,59 @@ __all__ = [
 ]
 
 
-def one_thread() -> Any:
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
     """A context in which the BLAS library uses one thread: the matrix products of a fit are small, and threads that
     wait for each other took up to fifty times the time of the work on a busy machine.
+
+    The number of threads belongs to the process. So the first fit that begins sets it, and the last one that ends
+    restores it, in whatever order fits in several threads end.
     """
-    return _libraries().limit(limits=1, user_api="blas")
+    _LIMIT.enter()
+    try:
+        yield
+    finally:
+        _LIMIT.leave()
 
 
-@lru_cache(maxsize=1)
-def _libraries() -> Any:
-    """The libraries of numpy and scipy that have threads. To find them takes as long as a small fit."""
-    return ThreadpoolController()
+class _Limit:
+    """The limit of BLAS threads that all fits of the process share."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._before = threading.Lock(), 0, contextlib.ExitStack()
+        self._found: tuple[int, Any] = (-1, None)
+
+    def enter(self) -> None:
+        """One fit more: the first one sets the limit."""
+        with self._lock:
+            if not self._inside:
+                self._before.enter_context(self._libraries().limit(limits=1, user_api="blas"))
+            self._inside += 1
+
+    def leave(self) -> None:
+        """One fit less: the last one restores what was before."""
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._before.close()
+
+    def _libraries(self) -> Any:
+        """The libraries that have threads. They are looked for again if a module was imported since, because it may
+        have loaded one.
+        """
+        modules = len(sys.modules)
+        if self._found[0] != modules:
+            self._found = modules, ThreadpoolController()
+        return self._found[1]
+
+    def new_lock(self) -> None:
+        """In a new process: the lock may have been held by a thread that is not there."""
+        self._lock = threading.Lock()
+
+
+_LIMIT = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LIMIT.new_lock)
 
 
 class Absent(Unsupported, AttributeError):

@@ -78,7 +78,7 @@ class Problem:
 def solve(problem: Problem, paid: Paid) -> Trace:
     """The trace of the plan's solver; its last weights are the model in scaled units."""
     made = problem.plan
-    if made.setting.solver == "mean":  # the scaling has released it; a warm start keeps the last model
+    if made.setting.solver == "mean":  # the scaling has released it
         trace = Trace(problem.start, [problem.start.copy()], [np.zeros_like(problem.start)])
         if problem.after_pass is not None:
             problem.after_pass(1, trace)
@@ -143,7 +143,8 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
         else:
             trace, shape = whitened_descent(rows, *settings, after_pass=problem.after_pass)
     error = part.deviation * setting.clips[0] / (gradient_grain(made.rows, setting.clips[0]) * made.rows)
-    last, constant = trace.weights[-1], request.fit_intercept
+    origin, constant = _origin(problem), request.fit_intercept
+    last = trace.weights[-1] - origin
     if isinstance(request.objective, Softmax):
         variance = class_variance(error, setting, request.objective, problem.width)
         last = shrunk_classes(last, shape.hessian, variance, problem.level, constant=constant)
@@ -151,9 +152,17 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
         held = 1.0 if request.objective is SQUARED else 0.5  # of the bound on the curvature
         variance = error**2 * response(setting, request.objective, held=held)
         last = shrunk(last, shape.hessian, variance, request.objective, problem.level, constant=constant)
-    trace.weights[-1] = without_small(last, variance / np.diag(shape.hessian), problem.penalty)
+    trace.weights[-1] = without_small(last + origin, variance / np.diag(shape.hessian), problem.penalty)
     trace.second_moments = shape.hessian
     return trace
+
+
+def _origin(problem: Problem) -> Array:
+    """The weights that a noisy model is shrunk towards: the start, which is 0 without a warm start."""
+    origin = problem.start.copy()
+    if problem.level is not None:  # the intercept is then joined with the released one
+        origin[..., -1] = 0.0
+    return origin
 
 
 def _by_descent(problem: Problem, paid: Paid) -> Trace:

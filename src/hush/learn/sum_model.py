@@ -19,10 +19,19 @@ from hush.errors import InvalidParameter, Unsupported
 from hush.learn.budget import Part, Wish, allot, must_be_allowed, vector_families
 from hush.learn.caution import NoRandomState, about_callers, about_delta
 from hush.learn.fit_receipt import charged, part_words
+from hush.learn.most_numbers import must_be_few
 from hush.learn.paid import Paid
 from hush.learn.planning import checked_budget
 from hush.learn.scaling import Span, span_of, to_be_found
-from hush.learn.scikit_learn import Absent, BaseEstimator, check_is_fitted, checked_rows, sharing_clone
+from hush.learn.scikit_learn import (
+    Absent,
+    BaseEstimator,
+    check_is_fitted,
+    checked_rows,
+    one_thread,
+    sharing_clone,
+    unchanged_on_failure,
+)
 from hush.learn.wide_bounds import Seen, about_features
 from hush.ledger import Ledger
 from hush.ledger.payment import must_be_secure
@@ -70,18 +79,14 @@ class SumModel(NoRandomState, BaseEstimator):
 
     @contextlib.contextmanager
     def _fitting(self) -> Iterator[list[Seen]]:
-        """Warn about the callers, and restore the model if the fit fails.
+        """Warn about the callers, restore the model if the fit fails, and use one thread for small matrices.
 
         A fit with noise adds its released means and spreads to the list; they may lead to warnings about the bounds.
         """
         about_callers(ledger=self.ledger, private=self.epsilon != math.inf)
-        before, found = dict(vars(self)), list[Seen]()
-        try:
+        found = list[Seen]()
+        with unchanged_on_failure(self), one_thread():
             yield found
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         if self.epsilon == math.inf:
             return
         about_delta(self.delta, self.receipt_["rows"])
@@ -128,6 +133,7 @@ class SumModel(NoRandomState, BaseEstimator):
                     "epsilon = inf gives no privacy, which no ledger can pay for; leave ledger= out."
                 )
             return ()
+        must_be_few(wishes, int(self.n_features_in_), "give fewer columns")
         return allot(epsilon, delta, wishes, family=family, accounting="exact")
 
     def _paid(self, parts: tuple[Part, ...], rows: int, public: list[str]) -> Paid:

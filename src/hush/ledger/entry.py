@@ -97,6 +97,8 @@ class Entry:
     epsilon: float | None = None
     delta: float | None = None
     turn: Turn | None = None
+    #: The pair of a release that follows and depends on the answer of this one; None if none was stated.
+    followed_by: Budget | None = None
     #: The sub-account that is charged; empty for none.
     account: str = ""
     #: The block of time that the release is about; empty for all of them.
@@ -157,6 +159,7 @@ def as_entry(
     account: str = "",
     block: str = "",
     about: str = "",
+    followed_by: Budget | None = None,
 ) -> Entry:
     """The entry for the arguments of a caller, without a number yet."""
     extra = non_negative("extra_delta", extra_delta)
@@ -167,11 +170,14 @@ def as_entry(
             "give both epsilon and delta, or neither: they are the pair that the release was calibrated for."
         )
     claimed = None if epsilon is None else Budget.asked(epsilon, delta, zero=True)
+    if followed_by is not None and not isinstance(followed_by, Budget):
+        raise reject("followed_by", followed_by, "a Budget, or None", "write followed_by=hush.Budget(0.97, 1e-6)")
+    followed_by = followed_by and Budget.asked(followed_by.epsilon, followed_by.delta, zero=True)
     rows = charges(releases)
     for charge in rows:
         charge.to_plain()  # raises if the charge cannot be stored
     made = Entry(0, "", text_of("label", label), rows, extra_delta=extra, turn=turn)
-    made = replace(made, account=text_of("account", account), block=text_of("block", block))
+    made = replace(made, account=text_of("account", account), block=text_of("block", block), followed_by=followed_by)
     made = replace(made, about=text_of("about", about), made_by=hush_version())
     return made if claimed is None else replace(made, epsilon=claimed.epsilon, delta=claimed.delta)
 
@@ -197,6 +203,8 @@ def entry_text(entry: Entry) -> str:
         values |= {"epsilon": entry.epsilon, "delta": entry.delta}
     if entry.turn is not None:
         values |= {"turn": entry.turn.to_plain()}
+    if entry.followed_by is not None:
+        values |= {"followed_by": [entry.followed_by.epsilon, entry.followed_by.delta]}
     values |= {name: text for name, text in _names(entry) if text}
     try:
         text = _json(values)
@@ -220,7 +228,9 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
     turn = None if values.get("turn") is None else Turn.from_plain(values["turn"])
     made = Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn)
     named = {name: text_of(name, values.get(name, "")) for name in ("account", "block", "about", "hush")}
+    after = values.get("followed_by")
     made = replace(made, account=named["account"], block=named["block"])
+    made = made if after is None else replace(made, followed_by=Budget.asked(*map(float, after), zero=True))
     return replace(made, about=named["about"], made_by=named["hush"])
 
 

@@ -4,7 +4,8 @@
     first    all releases are Gaussian and mu^2 adds up to its limit;    75 % (50 % if the first release uses delta in
              or, if the first is another noise, all are equal to it      its pair or can fail), or what its plan needs
     renyi    Renyi divergences of one order add up to its limit          15 %, or none if the first needs more
-    basic    epsilons add up to the cap's, and deltas to its part        the rest
+    basic    epsilons add up to the cap's, and deltas to its part        the rest, or what the first and the release
+                                                                         that it states to follow need
 
 Guarantees: the cap's (epsilon, delta), for mechanisms chosen after seeing earlier answers. Each filter i alone
 guarantees (epsilon, d_i), and once it fails for a list of releases it fails for every longer list. Let E_i be the event
@@ -27,7 +28,7 @@ from hush.errors import HushError, Unsupported
 from hush.ledger.account import Account, Nonadaptive, within
 from hush.ledger.entry import Cap, Entry
 from hush.ledger.filter import Filter, filter_cap
-from hush.ledger.sums import Basic, Normal, root_up
+from hush.ledger.sums import Basic, Normal, pair_of, root_up
 from hush.noise.gaussian import Gaussian
 from hush.numerics.rounding import FEW_ROUNDINGS, down, round_down
 from hush.privacy import gaussian
@@ -157,6 +158,11 @@ def _members(cap: Cap, first: Entry) -> Iterator[Account]:
     """The filters, with their parts of delta, for a ledger that starts with this release."""
     assert cap.first is not None and cap.renyi is not None
     delta, whole = Fraction(cap.delta), Nonadaptive(Cap(cap.epsilon, cap.delta, "nonadaptive"))
+    for_renyi = Fraction(cap.renyi) * delta
+    reserved = _reserved(cap, first)
+    if reserved > delta - Fraction(cap.first) * delta - for_renyi:
+        yield from _beside_reserve(cap, first, reserved)
+        return
     part = Fraction(cap.first) * delta * (_WITH_PAIRS if _uses_delta(first) else 1)
     planned = _planned(cap, first)
     try:
@@ -170,11 +176,39 @@ def _members(cap: Cap, first: Entry) -> Iterator[Account]:
         yield _for_plan(cap.epsilon, round_down(part), planned)
     else:
         yield _like(cap.epsilon, round_down(part), first)
-    rest, for_renyi = delta - part, Fraction(cap.renyi) * delta
+    rest = delta - part
     if rest >= for_renyi:
-        yield Filter(replace(cap, delta=round_down(for_renyi), first=None, renyi=None, equal=None, accounts=None))
+        yield _renyi(cap, for_renyi)
         rest -= for_renyi
     yield Basic(Cap(cap.epsilon, round_down(rest), "adaptive"))
+
+
+def _renyi(cap: Cap, part: Fraction) -> Account:
+    """The Renyi filter; its order and its limit were chosen for this part of delta."""
+    return Filter(replace(cap, delta=round_down(part), first=None, renyi=None, equal=None, accounts=None))
+
+
+def _reserved(cap: Cap, first: Entry) -> Fraction:
+    """The delta of basic composition of the first release and the one that it states to follow it; 0 if none is stated,
+    or if they do not fit.
+    """
+    pair = None if first.followed_by is None else pair_of(first)
+    if pair is None or first.followed_by is None:
+        return Fraction(0)
+    epsilon, delta = pair[0] + Fraction(first.followed_by.epsilon), pair[1] + Fraction(first.followed_by.delta)
+    return delta if within(epsilon, cap.epsilon) and within(delta, cap.delta) else Fraction(0)
+
+
+def _beside_reserve(cap: Cap, first: Entry, reserved: Fraction) -> Iterator[Account]:
+    """The filters if basic composition has a reserved part of delta; the others divide the rest."""
+    assert cap.renyi is not None
+    rest, for_renyi = max(Fraction(cap.delta) - reserved, Fraction(0)), Fraction(cap.renyi) * Fraction(cap.delta)
+    if rest >= for_renyi:
+        yield _renyi(cap, for_renyi)
+        rest -= for_renyi
+    if round_down(rest) > 0.0:
+        yield _like(cap.epsilon, round_down(rest), first)
+    yield Basic(Cap(cap.epsilon, round_down(reserved), "adaptive"))
 
 
 def _planned(cap: Cap, first: Entry) -> list[Entry]:

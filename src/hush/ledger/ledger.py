@@ -166,6 +166,7 @@ class Ledger(WithSeries):
         account: str = "",
         block: str = "",
         about: str = "",
+        followed_by: Budget | None = None,
     ) -> Payment:
         """Charge one release: a charge, (noise, sensitivity, times), or a list of these; on disk when this returns.
 
@@ -174,7 +175,8 @@ class Ledger(WithSeries):
         were calibrated for; they are checked, and stored for display. turn is the place of the release in a series
         that was planned together; each is charged once, and only what `keep_answer` returns may be handed out. account
         names a sub-account, whose cap must cover the release too; block is the block of time that the release is about;
-        about says in words what was asked, for the statement.
+        about says in words what was asked, for the statement. followed_by is the pair of a release whose noise depends
+        on the answer of this one: the first release of an adaptive ledger so reserves delta for it.
         Raises `BudgetExceeded` if the release would exceed the cap.
 
         Guarantees: a `HushError` means that nothing was spent. The one exception is a disk that fails during the
@@ -184,7 +186,8 @@ class Ledger(WithSeries):
         """
         from hush.ledger.file import Outcome
 
-        asked, result = as_entry(releases, label, extra_delta, epsilon, delta, turn, account, block, about), Outcome()
+        given = (releases, label, extra_delta, epsilon, delta, turn, account, block, about, followed_by)
+        asked, result = as_entry(*given), Outcome()
         must_have_blocks(self.cap, asked.block)
         written: list[Entry] = []
         try:

@@ -280,6 +280,7 @@ def pay(
     account: str = "",
     block: str = "",
     about: str = "",
+    followed_by: Budget | None = None,
 ) -> Payment:
     """Charge the ledger and bind it to its source; with ledger=None the payment is unaccounted."""
     must_be_ledger(ledger)
@@ -288,6 +289,7 @@ def pay(
     if source is not None:
         ledger.must_protect(source)
     named: dict[str, Any] = {"label": label, "turn": turn, "account": account, "block": block, "about": about}
+    named |= {} if followed_by is None else {"followed_by": followed_by}
     pair = {} if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta}
     made = ledger.spend(releases, extra_delta=extra_delta, **(named | pair))
     if source is not None:

@@ -55,6 +55,8 @@ def _stated(account: Account, grown: Account, entry: Entry) -> str:
     alone, together = account.alone(replace(entry, extra_delta=0.0)).cost, grown.spent.epsilon
     available = f"{_shown(left.epsilon, down=True)} of the ledger's {cap.epsilon:g} is left"
     text = f"this release costs {_epsilon(alone)}, and {available}"
+    if alone <= left.epsilon:  # what is left is stated for a release that needs no delta
+        text += " for releases of delta 0, but less for those that need a delta"
     if math.isfinite(together) and together > cap.epsilon:
         text += f" (with it the ledger would have spent {_shown(together)}, at delta {cap.delta:g})"
     elif not math.isfinite(together):

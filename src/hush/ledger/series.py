@@ -100,17 +100,21 @@ class WithSeries:
             )
         return free
 
-    def must_cover(self, releases: Sequence[tuple[Any, Budget, float]], *, block: str = "") -> None:
+    def must_cover(
+        self, releases: Sequence[tuple[Any, Budget, float]], *, block: str = "", followed_by: Budget | None = None
+    ) -> None:
         """Raise `BudgetExceeded` if the ledger does not cover these releases together; nothing is spent.
 
-        Each item has the charges of one entry, the pair that they were calibrated for, and its extra_delta.
+        Each item has the charges of one entry, the pair that they were calibrated for, and its extra_delta. The first
+        one states `followed_by`, as in `Ledger.spend`.
         """
         from hush.ledger.entry import as_entry, moment
         from hush.ledger.refusal import refusal
 
         log, account = self._store.read()
         for place, (charges, budget, extra) in enumerate(releases, log.number + 1):
-            asked = as_entry(charges, "", extra, budget.epsilon, budget.delta, None, "", block, "")
+            after = followed_by if place == log.number + 1 else None
+            asked = as_entry(charges, "", extra, budget.epsilon, budget.delta, None, "", block, "", after)
             entry = replace(asked, number=place, time=moment())
             grown = account.plus([entry])
             settled = grown.settled()

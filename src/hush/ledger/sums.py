@@ -21,7 +21,7 @@ from hush.privacy.budget import Budget, epsilon_of_mu, epsilon_of_rho
 from hush.privacy.charge import Charge
 from hush.privacy.concentrated import epsilon_with_mu, epsilon_with_rho, mu_squared, rho
 
-__all__ = ["Basic", "Concentrated", "Normal", "root_down", "root_up"]
+__all__ = ["Basic", "Concentrated", "Normal", "pair_of", "root_down", "root_up"]
 
 
 def root_up(square: Fraction) -> float:
@@ -133,7 +133,8 @@ class Basic(Account):
     """Epsilons add up, and deltas add up (Rogers, Roth, Ullman and Vadhan 2016).
 
     The pair of a release is its pure epsilon, with its failure probability as delta; or else the pair that it was
-    calibrated for.
+    calibrated for, also if the pure epsilon is larger than what is left. A release has both pairs, and which one counts
+    depends on the releases before it alone, so the sums hold on every path.
     """
 
     rule = "basic"
@@ -144,7 +145,7 @@ class Basic(Account):
         rows = list(entries)
         found, epsilons, deltas = super().plus(rows), self.epsilons, self.deltas
         for entry in rows:
-            pair = _pair(entry)
+            pair = pair_of(entry, left=Fraction(self.cap.epsilon) - epsilons)
             if pair is None:
                 raise HushError("this release has no pair (epsilon, delta).")
             epsilons, deltas = epsilons + pair[0], deltas + pair[1]
@@ -169,16 +170,19 @@ class Basic(Account):
         return min(float(max(shares)), 1.0)
 
 
-def _pair(entry: Entry) -> tuple[Fraction, Fraction] | None:
-    """The pair of one entry; None if it has neither a pure epsilon nor a stated pair."""
+def pair_of(entry: Entry, left: Fraction | None = None) -> tuple[Fraction, Fraction] | None:
+    """The pair of one entry; None if it has neither a pure epsilon nor a stated pair. A pure epsilon that is larger
+    than what is `left`, and larger than the stated one, does not count if there is a stated pair.
+    """
     totals: dict[Charge, int] = {}
     for charge in entry.charges:
         totals[charge.once] = totals.get(charge.once, 0) + charge.times
     pure, extra = pure_sum(totals), Fraction(entry.extra_delta)
-    if pure is not None:
+    stated = Fraction(0 if entry.epsilon is None else entry.epsilon)
+    if pure is not None and (not stated or left is None or pure <= max(stated, left)):
         return pure, extra
     if entry.epsilon is None or entry.delta is None or not keeps(entry.charges, entry.epsilon, entry.delta):
-        return None
+        return None if pure is None else (pure, extra)
     within_it = round_down(Fraction(entry.delta) - extra)  # most callers state a delta that includes the failures
     if extra and not (within_it > 0.0 and keeps(entry.charges, entry.epsilon, within_it)):
         return Fraction(entry.epsilon), Fraction(entry.delta) + extra
