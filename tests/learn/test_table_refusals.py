@@ -189,6 +189,7 @@ def test_a_refused_solver_names_only_what_was_given(changed, begin, end):
     Ridge(**{name: value for name, value in kept.items() if name not in ("passes", "step")}).fit(people(), "cost")
 
 
+@pytest.mark.filterwarnings("ignore:delta=")  # a very noisy number of rows can be large
 @pytest.mark.parametrize("most", [1, 10**3, 10**6, 1 << 22])
 @pytest.mark.parametrize("epsilon", [1e-4, 1.0])
 def test_any_number_of_rows_of_a_person_is_planned(most, epsilon):
