@@ -178,7 +178,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         model.set_params(**settings, verbose=0, entropy=self.entropy)
         # Renyi accounting gains nothing from other families at these numbers of updates
         if model.family is None and self.delta != 0.0:
-            model.family = "gaussian"
+            model.family, model._searched = "gaussian", True
         return model
 
     def _scheme(
@@ -285,7 +285,9 @@ def _rest(made: Scheme, counted: RowCount) -> tuple[list[Charge], Budget, float]
 
 def _copy(model: LinearModel) -> LinearModel:
     """A new, unfitted model with the same settings and column names."""
-    return _known(clone(model), model)
+    made = _known(clone(model), model)
+    made._searched = model._searched
+    return made
 
 
 def _known(model: LinearModel, other: LinearModel) -> LinearModel:
