@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from hush.learn.moment_solver import products_wish
 from hush.learn.objective import SQUARED
 from hush.learn.paid import Paid
 from hush.learn.scaling import moments_wish
+from hush.learn.training import plan
 from hush.ledger import unaccounted
 from hush.noise.ball import Ball
+from hush.privacy.charge import Budget
 from hush.sampling.entropy import DeterministicTestEntropy
 
 FALSE_ALARM = 1e-6
@@ -98,6 +101,34 @@ def test_full_gradients_have_joint_noise_where_it_is_less():
     assert parts[1].mechanism.noise.dimension == 4
     assert float(compose([part.charge for part in parts]).delta(1.0)) <= 1e-6
     assert isinstance(parts_of((full_gradients(20),))[0].mechanism.noise, hush.Gaussian)
+
+
+def test_balls_are_used_beside_class_counts_where_they_have_less_noise():
+    """Before, class counts switched the search off."""
+    numbers = np.random.default_rng(2)
+    X, y = numbers.uniform(-1, 1, (100, 8)), numbers.integers(0, 2, 100)
+    model = LogisticRegression(epsilon=1.0, delta=1e-6, bounds=(-1, 1)).fit(X, y)
+    counts, *vectors = model.receipt_["parts"]
+    assert counts["name"] == "class counts" and {part["noise"]["family"] for part in vectors} == {"ball"}
+    assert Budget(1.0, 1e-6).covers(compose(model.receipt_.charges))
+    plain = allot(
+        1.0,
+        1e-6,
+        tuple(part.wish for part in plan(model._request_for(100), 100).parts[1:]),
+        family="gaussian",
+        accounting="exact",
+        others=(model.receipt_.charges[0],),
+    )
+    assert model.noise_.variance < 0.98 * plain[-1].mechanism.noise.variance
+
+
+def test_balls_with_more_noise_are_not_searched_for(monkeypatch):
+    import hush.learn.vector_noise as module
+
+    monkeypatch.setattr(module, "safe_secant", None)  # a search would fail
+    wishes = (moments_wish(6, 0.25), products_wish(1200, 7, 2.0, 0.2), full_gradients(5, share=0.55))
+    vectors = tuple(replace(wish, bound=replace(wish.bound, linf=None, l2=wish.bound.l2_bound)) for wish in wishes)
+    assert {type(part.mechanism.noise) for part in parts_of(vectors, epsilon=0.1)} == {hush.Gaussian}
 
 
 # -- the name ------------------------------------------------------------------------------------------------

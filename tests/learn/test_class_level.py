@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from hush.learn import LogisticRegression, planning
+from hush.learn import LogisticRegression, PrivateSearchCV, single_numbers
 from hush.learn.class_level import CLASSES, ClassLevel, class_counts, class_part, class_share
 from hush.learn.paid import Paid
 from hush.learn.relation import Relation
@@ -62,6 +62,19 @@ def test_fits_with_other_needs_do_not_release_it(changed):
 def test_weights_of_rows_leave_it_out():
     X, y = _rows(1000, width=5)
     assert CLASSES not in _names(LogisticRegression(**PUBLIC).fit(X, y, sample_weight=np.ones(1000)))
+
+
+def test_a_search_releases_it_too():
+    """Before, a search named Gaussian noise, and a fit with a named family has no class counts."""
+    X, y = _rows(1500, width=5)
+    for classes in (2, 3):
+        labels = y if classes == 2 else y + (X[:, 0] > 0.0)
+        model = LogisticRegression(**PUBLIC, classes=tuple(range(classes)))
+        search = PrivateSearchCV(model, {"C": [0.1, 1.0]}, epsilon=0.3, delta=1e-6, tries=1.5).fit(X, labels)
+        assert CLASSES in _names(search.best_estimator_)
+    model.set_params(family="gaussian")
+    search = PrivateSearchCV(model, {"C": [0.1]}, epsilon=0.3, delta=1e-6, tries=1.5).fit(X, labels)
+    assert CLASSES not in _names(search.best_estimator_)
 
 
 # -- what it costs -------------------------------------------------------------------------------------------
@@ -170,7 +183,7 @@ def test_few_rows_with_a_rare_class_predict_the_frequent_one(classes):
         return [float(np.mean(model.fit(X, y).predict(X) != y)) for _ in range(20)]
 
     with_it = np.median(wrong())
-    with patch.object(planning, "class_share", lambda *facts: 0.0):
+    with patch.object(single_numbers, "class_share", lambda *facts: 0.0):
         without = np.mean(wrong())
     assert with_it < 0.15 < 0.25 < without
 

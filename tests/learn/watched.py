@@ -51,6 +51,8 @@ SOLVERS: dict[str, tuple[Any, dict[str, Any]]] = {
         LogisticRegression,
         {"solver": "whitened", "passes": 2, "family": None, "epsilon": 1.0, "classes": (0, 1, 2)},
     ),
+    "mean of the target": (Ridge, {"solver": "whitened", "passes": 2, "family": None, "epsilon": 1.0}),
+    "mean of the target alone": (Ridge, {"family": None, "epsilon": 0.1}),
     "intervals": (Ridge, {"solver": "whitened", "passes": 1, "interval_share": 0.3, "epsilon": 40.0}),
     "intervals, logistic": (LogisticRegression, {"solver": "statistics", "interval_share": 0.3, "epsilon": 40.0}),
     "statistics": (Ridge, {"solver": "statistics"}),

@@ -130,15 +130,17 @@ def allot(
     family: str | None,
     accounting: str,
     others: tuple[Charge, ...] = (),
+    choices: bool = False,
 ) -> tuple[Part, ...]:
     """The least noise for each part so that all parts together are (epsilon, delta)-private.
 
-    `others` are charges of the same fit whose noise is known. The shares of the wishes divide what they leave.
+    `others` are charges of the same fit whose noise is known. The shares of the wishes divide what they leave. If there
+    are `choices` among them, no ball noise is searched for.
 
     Guarantees: compose(others and part.charge for all parts) meets (epsilon, delta). With accounting="zcdp" the noise
     comes from the looser zCDP route of the flipped Huber paper, so it is larger than needed.
     """
-    return _allotted(epsilon, delta, wishes, family, accounting, others, catalogue.families())
+    return _allotted(epsilon, delta, wishes, family, accounting, others, choices, catalogue.families())
 
 
 @lru_cache(maxsize=256)
@@ -149,12 +151,13 @@ def _allotted(
     family: str | None,
     accounting: str,
     others: tuple[Charge, ...],
+    choices: bool,
     registered: tuple[catalogue.Family, ...],  # part of the cache key: `register` may change what a name means
 ) -> tuple[Part, ...]:
     if family is None and accounting == "zcdp":
         family = "gaussian"
     _check_family(wishes, family, delta, accounting)
-    noises = _noises(epsilon, delta, wishes, family, accounting, others)
+    noises = _noises(epsilon, delta, wishes, family, accounting, others, choices=choices)
     parts = tuple(Part(wish, _mechanism(wish, law, epsilon, delta)) for wish, law in zip(wishes, noises, strict=True))
     if not Budget(epsilon, delta).covers(compose([*others, *(part.charge for part in parts)])):
         raise NotCertified("the parts of this fit together exceed the budget; nothing was spent.")
@@ -196,6 +199,8 @@ def _noises(
     family: str | None,
     accounting: str,
     before: tuple[Charge, ...],
+    *,
+    choices: bool,
 ) -> tuple[Noise, ...]:
     if accounting == "zcdp":
         return tuple(_by_zcdp(epsilon, delta, wishes, wish, family) for wish in wishes)
@@ -208,7 +213,7 @@ def _noises(
         amount = amount_beside(Budget(epsilon, delta), amount, before)
     plain = [Gaussian(amount * wish.bound.l2_bound * math.sqrt(wish.times / wish.share)) for wish in wishes]
     if not any(wish.bound.is_box for wish in wishes):
-        return noise_of_vectors(Budget(epsilon, delta), amount, wishes, family, plain, before)
+        return noise_of_vectors(Budget(epsilon, delta), amount, wishes, family, plain, before, choices=choices)
     chosen: list[Noise] = [*plain]
     for place, wish in enumerate(wishes):
         if wish.bound.is_box and not _is_gaussian(epsilon, amount, wish, family):

@@ -45,6 +45,9 @@ _PURE_PASSES = 5
 #: Above this nu = rho sqrt(K) the mean of the target predicts a regression better than any noisy weights. The second
 #: number is for delta = 0 and more than `_FEW_COLUMNS`: the noise of vectors has longer tails there.
 _HOPELESS, _HOPELESS_PURE = 1.5, 0.75
+#: With fewer rows times epsilon the mean needs so much of the budget that nothing is left for features, and if nu is
+#: above the second number features need it too.
+_FEW_ROWS, _FEW_ROWS_NU = 100.0, 0.4
 #: If delta = 0, steps divide epsilon. Up to this many columns one release of all products has the smaller error.
 _FEW_COLUMNS = 4
 #: The most that the clip of whitened gradients can be is this over nu where that is larger than the usual limit, so
@@ -101,9 +104,15 @@ def relative_noise(
     return 2.0 * amount * math.sqrt(columns) / rows
 
 
-def hopeless(rho: float, columns: int, *, pure: bool) -> bool:
-    """Is nu above the limit of least squares, so that only the mean of the target is released?"""
-    return rho * math.sqrt(columns) > (_HOPELESS_PURE if pure and columns > _FEW_COLUMNS else _HOPELESS)
+def hopeless(rho: float, columns: int, rows_epsilon: float, *, pure: bool) -> bool:
+    """Is nu above the limit of least squares, so that only the mean of the target is released?
+
+    `rows_epsilon` is the number of rows times epsilon.
+    """
+    nu, at_once = rho * math.sqrt(columns), pure and columns <= _FEW_COLUMNS
+    if rows_epsilon < _FEW_ROWS and nu > _FEW_ROWS_NU and not at_once:
+        return True
+    return nu > (_HOPELESS_PURE if pure and not at_once else _HOPELESS)
 
 
 def fitting_solver(solver: str, objective: Objective, family: str | None, delta: float, *, descent: bool) -> str:

@@ -182,7 +182,8 @@ def _bounds(plan: Plan) -> str:
     """Which bounds were found privately."""
     made = plan.first.windows
     if made is None:
-        return "declared"
+        sought = plan.setting.solver == "mean" and plan.request.find_bounds[0]
+        return "not found: only the mean of the target was released" if sought else "declared"
     found = [name for name, sought in (("features", made.features), ("target", made.target)) if sought]
     return f"found privately: {' and '.join(found)}"
 

@@ -1,28 +1,44 @@
-"""The mean of the target alone: one released number, for fits with too few rows to learn more at their budget.
+"""The mean of the target: one released number, alone or beside the gradients of a fit with few rows.
 
 The target is mapped from its public range to z in [-1, 1] and to the integer q = round(G z). If the noise of the mean
 of z would be large, the integers are tapered: beyond the knee A the slope is 2/5, so that |q| is at most B = A +
-2 (G - A)//5. The sum over the rows is released with the whole budget. One replaced row moves it by at most 2B, and one
+2 (G - A)//5. The sum over the rows is released. One replaced row moves it by at most 2B, and one
 row has at most the size B (B = G without a taper). So a taper divides the noise by G/B = 1.49. Its bias is smaller than
 the noise that it saves for most targets, because they are well inside of their declared range. The noisy mean is
 shrunk towards the middle of the range as in `scaling`, and then stretched where the taper compresses.
+
+With too few rows to learn more at their budget, the sum is released alone, with the whole budget. With a few more rows
+it has a pure epsilon of its own beside the other releases, and the exact accounting of the fit includes it. `scaling`
+then joins it with the mean that its moments give, because the noise of the moments is spread over all columns.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.learn.affine import Affine
-from hush.learn.budget import Part, Wish
+from hush.learn.budget import Part, Wish, pure_part
 from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.scaling import GRAIN, Scaling, Span, shrunk_mean
 
-__all__ = ["LEVEL", "NO_KNEE", "level_knee", "level_scaling", "level_wish", "stretched", "tapered"]
+__all__ = [
+    "LEVEL",
+    "NO_KNEE",
+    "level_knee",
+    "level_part",
+    "level_scaling",
+    "level_share",
+    "level_wish",
+    "noisy_level",
+    "stretched",
+    "tapered",
+]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,6 +52,10 @@ _SLOPE = (2, 5)
 #: A noisy mean beyond this is stretched, so that the largest tapered mean becomes the end of the range. It is less than
 #: the knee: the mean of a target that is partly beyond the knee is further out than its tapered mean.
 _STRETCHED = 0.35
+#: Below this nu = rho sqrt(K) the other releases know the mean well enough.
+_QUIET = 0.2
+#: The share of epsilon beside other releases is the first number over rows times epsilon, but at most the second.
+_SHARE, _LARGEST_SHARE = 20.0, 0.4
 
 
 def level_knee(epsilon: float, rows: float) -> float:
@@ -77,14 +97,31 @@ def stretched(mean: float, knee: float) -> float:
     return math.copysign(min(min(size, _STRETCHED) + beyond, 1.0), mean)
 
 
+def level_share(nu: float, rows: float, epsilon: float) -> float:
+    """The share of epsilon of the sum beside other releases: a rule of public facts only; 0 means no release."""
+    return min(_SHARE / (rows * epsilon), _LARGEST_SHARE) if nu > _QUIET else 0.0
+
+
+def level_part(knee: float, epsilon: float, share: float, relation: Relation = REPLACED_ROW) -> Part:
+    """The release of the sum with `share` of epsilon, as pure epsilon."""
+    return pure_part(replace(level_wish(knee, relation), share=share), share * epsilon)
+
+
+def noisy_level(
+    targets: Iterator[Array], count: int, target: Span, knee: float, part: Part, paid: Paid
+) -> tuple[float, float]:
+    """The noisy mean of the tapered z, and the standard deviation of its noise."""
+    total = sum(int(tapered(y, target, knee).sum()) for y in targets)
+    noisy = paid.release(part.mechanism, np.array([total], dtype=np.int64), part.wish.name)
+    return float(noisy[0]) / (count * GRAIN), part.deviation / (count * GRAIN)
+
+
 def level_scaling(
     targets: Iterator[Array], count: int, span: Span, target: Span, knee: float, part: Part, paid: Paid
 ) -> Scaling:
     """The scaling of all columns by their public ranges, with the centre of the target at its noisy mean."""
-    total = sum(int(tapered(y, target, knee).sum()) for y in targets)
-    scale = count * GRAIN
-    noisy = paid.release(part.mechanism, np.array([total], dtype=np.int64), part.wish.name) / scale
+    noisy, error = noisy_level(targets, count, target, knee, part, paid)
     found = Scaling.public(span.joined(target))
-    middle = stretched(float(shrunk_mean(noisy, part.deviation / scale)[0]), knee)
+    middle = stretched(float(shrunk_mean(np.array([noisy]), error)[0]), knee)
     found.centre[-1] = target.middle[0] + target.half[0] * middle
     return found

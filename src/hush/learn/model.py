@@ -129,6 +129,8 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
     n_features_to_keep: Any = "auto"
     interval_share: float = 0.0
     neighbours: str | None = None
+    #: whether a search chose the family of the noise, which was None
+    _searched = False
 
     def __sklearn_clone__(self) -> Self:
         made: Self = sharing_clone(self)
@@ -218,7 +220,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         settings = {name: getattr(self, name) for name in _SETTINGS} | changed
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise reject("fit_intercept", self.fit_intercept, "True or False")
-        settings |= {"fit_intercept": bool(self.fit_intercept), "relation": self._relation}
+        settings |= {"fit_intercept": bool(self.fit_intercept), "relation": self._relation, "searched": self._searched}
         span = span_of("bounds", self.bounds, self.n_features_in_, getattr(self, "feature_names_in_", None))
         self._check_descent(span.low.size + settings["fit_intercept"])
         if not isinstance(self.refine_bounds, bool | np.bool_):

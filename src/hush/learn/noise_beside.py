@@ -37,7 +37,8 @@ def amount_beside(budget: Budget, least: float, others: tuple[Charge, ...]) -> f
         low, high = high, 1.5 * high
         if high > _LARGEST_FACTOR * least:
             raise Unsupported(
-                "the other releases of this fit (private bounds, a choice of columns, class counts) use the whole "
+                "the other releases of this fit (private bounds, a choice of columns, class counts, the mean of the "
+                "target) use the whole "
                 "budget; write a larger epsilon, or declare bounds and write n_features_to_keep='all'."
             )
     return up(safe_end(fits, low, high, relative=COARSE_SEARCH.share, geometric=True), SPARE)

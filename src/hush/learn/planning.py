@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import as_float, budgets, deltas, one_of, within
 from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
-from hush.learn.class_level import class_part, class_share
-from hush.learn.defaults import Setting, fitting_solver, hopeless, relative_noise, setting
+from hush.learn.defaults import Setting, fitting_solver, relative_noise, setting
 from hush.learn.descent import updates_wish
 from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
 from hush.learn.inference_plan import Inference, beside_inference, inference_plan, must_be_possible, must_have_share
@@ -20,11 +19,12 @@ from hush.learn.label_search import DELTA_SHARE, EPSILON_SHARE, Labels, labels_p
 from hush.learn.level import level_knee, level_wish
 from hush.learn.moment_solver import products_wish
 from hush.learn.most_numbers import must_be_few
-from hush.learn.objective import SQUARED, Objective
+from hush.learn.objective import Objective
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.row_count import RowCount
 from hush.learn.rows import grain
 from hush.learn.scaling import SCALINGS, Span, moments_wish
+from hush.learn.single_numbers import beside, for_mean, only_mean
 from hush.learn.whitened import gradients_wish
 from hush.privacy.charge import Budget, Charge
 
@@ -68,6 +68,8 @@ class Request:
     keep: Any = "all"
     #: the share of the budget for intervals of the coefficients
     interval_share: float = 0.0
+    #: whether a search chose the family of the noise
+    searched: bool = False
 
     @property
     def private(self) -> bool:
@@ -112,6 +114,20 @@ class Plan:
         """The probability that the search for labels fails, which no charge includes."""
         return 0.0 if self.labels is None else self.labels.delta
 
+    def with_vectors(self, epsilon: float, delta: float, wishes: tuple[Wish, ...]) -> Plan:
+        """The plan with the noise of these parts, beside that of the parts and choices that it has."""
+        family, accounting = self.request.family, self.request.accounting
+        parts = allot(
+            epsilon,
+            delta,
+            wishes,
+            family=family,
+            accounting=accounting,
+            others=self.charges,
+            choices=bool(self.first.charges),
+        )
+        return replace(self, parts=(*self.parts, *parts))
+
     def part(self, name: str) -> Part | None:
         """The part with this name, if the plan has one."""
         return next((part for part in self.parts if part.wish.name == name), None)
@@ -139,17 +155,16 @@ def plan(request: Request, rows: int, counted: RowCount | None = None) -> Plan:
     among, vectors = rows / relation.moves, solver in ("auto", "whitened")
     rho = relative_noise(epsilon, delta, left, among, columns, vectors=vectors)
     chosen = _setting(request, rho, columns, solver, (epsilon, delta), among)
+    if chosen.solver == "mean":
+        first = first_steps(for_mean(request), rows, epsilon, delta)
+    chosen, own = beside(request, chosen, columns, epsilon, among)
+    made = Plan(request, rows, chosen, own, labels, counted, first, inference)
     if not request.private:
-        return Plan(request, rows, chosen, counted=counted, first=first, inference=inference)
-    wishes = beside_inference(
-        inference, _wishes(request, rows, first.width, chosen, share), request.objective, rows, relation
-    )
+        return made
+    wishes = _wishes(request, rows, first.width, chosen, share)
+    wishes = beside_inference(inference, wishes, request.objective, rows, relation)
     must_be_few(wishes, first.width, _fewer(request))
-    family, accounting = request.family, request.accounting
-    classes = _classes(request, chosen, columns, epsilon, among)
-    others = (*first.charges, *(part.charge for part in classes))
-    parts = allot(epsilon, delta, tuple(wishes), family=family, accounting=accounting, others=others)
-    return Plan(request, rows, chosen, (*classes, *parts), labels, counted, first, inference)
+    return made.with_vectors(epsilon, delta, tuple(wishes))
 
 
 def _wishes(request: Request, rows: int, width: int, chosen: Setting, share: float) -> list[Wish]:
@@ -184,23 +199,6 @@ def _fewer(request: Request) -> str:
     return "write n_features_to_keep=30, or give fewer columns"
 
 
-def _classes(request: Request, chosen: Setting, columns: int, epsilon: float, among: float) -> tuple[Part, ...]:
-    """The release of the class counts, if gradients know the intercept of a classifier less well."""
-    usual = request.fit_intercept and not request.weighted and request.family is None and request.accounting == "exact"
-    if request.objective is SQUARED or chosen.solver != "whitened" or not usual or request.scaling == "paper":
-        return ()
-    outputs = request.objective.outputs
-    share = class_share(chosen.rho * math.sqrt(columns), outputs, among, epsilon)
-    return (class_part(outputs, epsilon, share, request.relation),) if share else ()
-
-
-def _only_mean(request: Request, rho: float, columns: int, *, pure: bool) -> bool:
-    """Is the budget of a regression too small for anything but the mean of its target?"""
-    usual = request.fit_intercept and not request.weighted and request.interval_share == 0.0
-    usual = usual and request.accounting == "exact" and request.scaling != "paper"
-    return usual and request.private and request.objective is SQUARED and hopeless(rho, columns, pure=pure)
-
-
 def _scaling_share(request: Request) -> float:
     """The share of the budget for the private scaling, after all named options were checked."""
     must_be_allowed(request.family)
@@ -219,7 +217,7 @@ def _setting(
 ) -> Setting:
     """The settings of the solver; `among` is the number of rows in units of the effect of a neighbour."""
     epsilon, pure = budget[0], budget[1] == 0.0
-    if solver == "auto" and _only_mean(request, rho, columns, pure=pure):
+    if solver == "auto" and only_mean(request, rho, columns, epsilon, among, pure=pure):
         return Setting("mean", 1, 1.0, (math.inf,), math.inf, rho, knee=level_knee(epsilon, among))
     given = {"passes": request.passes, "step": request.step, "clip": request.clip}
     return setting(request.objective, rho, columns, solver=solver, pure=pure, **given)

@@ -249,7 +249,7 @@ def moment_sums(rows: Array, span: Span) -> NDArray[np.int64]:
     return made.total
 
 
-def shrunk_mean(noisy: Array, error: float) -> Array:
+def shrunk_mean(noisy: Array, error: float | Array) -> Array:
     """Means of z in [-1, 1] by normal shrinkage, with the prior 0 +- 1/3.
 
     It costs no privacy, because the size of the noise is public.
@@ -257,8 +257,13 @@ def shrunk_mean(noisy: Array, error: float) -> Array:
     return np.asarray(np.clip(noisy / (1.0 + 9.0 * error**2), -1.0, 1.0))
 
 
-def private_scaling(sums: NDArray[np.int64], count: int, span: Span, part: Part, paid: Paid) -> Scaling:
+def private_scaling(
+    sums: NDArray[np.int64], count: int, span: Span, part: Part, paid: Paid, level: tuple[float, float] | None = None
+) -> Scaling:
     """Centre and spread of all columns from the sums of `count` rows with noise, shrunk in proportion to the noise.
+
+    `level` is another estimate of the mean of the last column, in units of half its range, and its standard error. Both
+    means are joined, each weighted by the inverse of its variance.
 
     A variance below the noise level is raised to it: a spread that is too large only slows learning, and one that is
     too small would make the values of a column very large.
@@ -266,9 +271,14 @@ def private_scaling(sums: NDArray[np.int64], count: int, span: Span, part: Part,
     scale = count * GRAIN
     first, second = paid.release(part.mechanism, sums, part.wish.name) / scale
     error = part.deviation / scale
-    mean = shrunk_mean(first, error)
+    errors = np.full(first.shape, error)
+    if level is not None:
+        own = error**2 / (error**2 + level[1] ** 2)
+        first[-1] += own * (level[0] - first[-1])
+        errors[-1] *= math.sqrt(1.0 - own)
+    mean = shrunk_mean(first, errors)
     # Variances are shrunk like means, with the prior 0.1 +- 0.15.
     spare = 0.15**2 / (0.15**2 + error**2)
-    seen = second - first**2 + error**2  # the expected square of a noisy mean contains the noise's variance
+    seen = second - first**2 + errors**2  # the expected square of a noisy mean contains the noise's variance
     variance = np.clip(spare * seen + (1.0 - spare) * 0.1, min(error, 0.1), 1.0)
     return Scaling(span.middle + span.half * mean, span.half * np.sqrt(variance), span.low, span.high)

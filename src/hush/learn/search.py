@@ -181,7 +181,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         model.set_params(**settings, verbose=0, entropy=self.entropy)
         # Renyi accounting gains nothing from other families at these numbers of updates
         if model.family is None and self.delta != 0.0:
-            model.family = "gaussian"
+            model.family, model._searched = "gaussian", True
         return model
 
     def _scheme(
@@ -292,8 +292,8 @@ def _copy(model: LinearModel) -> LinearModel:
 
 
 def _known(model: LinearModel, other: LinearModel) -> LinearModel:
-    """The model with the column names of another one."""
-    for name in ("n_features_in_", "feature_names_in_"):
+    """The model with the column names of another one, and whether a search chose its family."""
+    for name in ("n_features_in_", "feature_names_in_", "_searched"):
         if hasattr(other, name):
             setattr(model, name, getattr(other, name))
     return model

@@ -3,9 +3,9 @@
 The estimate is w = true weights + noise. In the geometry of H the noise has about the variance v in each of k
 directions, so |w|_H^2 is on average |true|_H^2 + k v. The signal is estimated by s = |w|_H^2 - k v, limited to what a
 model can explain, and the weights of the features are multiplied by s/(s + k v): the rule of empirical Bayes (James
-and Stein 1961; Efron and Morris 1973). v is 1.5 times the variance that the linear recursion of the steps gives. If
-the noise dominates, the factor is 0, and only the intercept is left. All numbers here are public or released, so this
-costs no privacy.
+and Stein 1961; Efron and Morris 1973). v is 1.5 times the variance that the linear recursion of the steps gives, or
+twice for squared loss. If the noise dominates, the factor is 0, and only the intercept is left. All numbers here are
+public or released, so this costs no privacy.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ Array = NDArray[np.float64]
 #: The largest variance of the margin: a regression explains at most the variance of its target, which is 1. Margins
 #: of a classifier rarely have a variance above 4, where it predicts 93 % of the labels.
 _LARGEST_SIGNAL = {"squared": 1.0, "logistic": 4.0}
-#: The noise is used as 1.5 times its computed variance, because the formula for it takes H as exact, and H is noisy.
-_DOUBT = 1.5
+#: The noise is used as this multiple of its computed variance. The formula takes H as exact, and H is noisy. For
+#: squared loss it also takes gradients as not clipped; clipped gradients average less of the noise.
+_DOUBT = {"squared": 2.0, "logistic": 1.5}
 #: The variance of the intercept of centred columns, whose centres are noisy themselves.
 _INTERCEPT = 0.05
 
@@ -50,7 +51,7 @@ def shrunk(
     The intercept of a classifier is shrunk towards `level`, or towards 0 without it; that of a regression towards 0.
     """
     features = weights.size - constant
-    own, noise = weights[:features], _DOUBT * variance
+    own, noise = weights[:features], _DOUBT[objective.name] * variance
     signal = float(own @ hessian[:features, :features] @ own) - features * noise
     signal = min(max(signal, 0.0), _LARGEST_SIGNAL[objective.name])
     made = weights.copy()

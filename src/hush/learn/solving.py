@@ -24,7 +24,7 @@ from hush.learn.rows import Rows
 from hush.learn.scaling import Scaling
 from hush.learn.shrinkage import shrunk
 from hush.learn.softmax import Softmax
-from hush.learn.sparse import without_small
+from hush.learn.sparse import visible, without_small
 from hush.learn.whitened import gradient_grain, response, whitened_descent
 from hush.learn.whole_rows import WholeRows
 from hush.learn.whole_sums import weighted_chunks
@@ -152,7 +152,8 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
         held = 1.0 if request.objective is SQUARED else 0.5  # of the bound on the curvature
         variance = error**2 * response(setting, request.objective, held=held)
         last = shrunk(last, shape.hessian, variance, request.objective, problem.level, constant=constant)
-    trace.weights[-1] = without_small(last + origin, variance / np.diag(shape.hessian), problem.penalty)
+    last = without_small(last + origin, variance / np.diag(shape.hessian), problem.penalty)
+    trace.weights[-1] = visible(last, found, problem.source.n_features)
     trace.second_moments = shape.hessian
     return trace
 
@@ -206,6 +207,7 @@ def _from_products(problem: Problem, paid: Paid) -> Trace:
         size = np.maximum(np.diag(hessian), noise)
         variance = found.error**2 * (1.0 + float(weights @ weights)) / size**2
         weights = without_small(weights, variance, penalty)
+    weights = visible(weights, found, problem.source.n_features)
     trace = Trace(problem.start, [weights], [hessian @ weights - pull])
     trace.second_moments = hessian + noise * np.eye(problem.width)
     if problem.after_pass is not None:

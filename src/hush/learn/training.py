@@ -14,7 +14,7 @@ from hush.learn.class_level import CLASSES, ClassLevel, class_counts
 from hush.learn.coefficient_interval import CoefficientIntervals
 from hush.learn.descent import LARGEST, Trace
 from hush.learn.inference import coefficient_intervals
-from hush.learn.level import LEVEL, level_scaling
+from hush.learn.level import LEVEL, level_scaling, noisy_level, stretched
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.planning import Plan, Request, plan
@@ -118,14 +118,20 @@ def pay(made: Plan, ledger: Ledger | None, label: str, **where: str) -> Payment 
 
 def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:
     request, part, level = made.request, made.part("means and spreads"), made.part(LEVEL)
+    knee = made.setting.knee
     target = request.target_span
     span = request.span if target is None else request.span.joined(target)
     if part is not None:
-        found = private_scaling(_moments(source, request.span, target), made.rows, span, part, paid)
+        known = None
+        if level is not None:
+            assert target is not None
+            noisy, error = noisy_level((y for _, y in chunks(source)), made.rows, target, knee, level, paid)
+            known = stretched(noisy, knee), error
+        found = private_scaling(_moments(source, request.span, target), made.rows, span, part, paid, known)
     elif level is not None:
         assert target is not None
         targets = (y for _, y in chunks(source))
-        found = level_scaling(targets, made.rows, request.span, target, made.setting.knee, level, paid)
+        found = level_scaling(targets, made.rows, request.span, target, knee, level, paid)
     elif request.private and request.scaling != "paper":
         found = Scaling.public(span)
     else:

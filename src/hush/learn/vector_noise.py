@@ -48,31 +48,38 @@ def noise_of_vectors(
     family: str | None,
     plain: list[Gaussian],
     others: tuple[Charge, ...] = (),
+    *,
+    choices: bool = False,
 ) -> tuple[Noise, ...]:
     """Ball noise for all parts if it is named, or if it has less variance; else the given Gaussian noise.
 
     `amount` is the Gaussian sigma for an l2 bound of 1. q is the variance of ball noise for delta = 0 divided by that
-    of Gaussian noise, for the longest vector. `others` are further charges of the same fit; beside them the noise is
-    Gaussian unless ball noise is named.
+    of Gaussian noise, for the longest vector. `others` are further charges of the same fit. If there are `choices`
+    among them, the noise is Gaussian unless ball noise is named: the search would take longer.
     """
     q = (max(wish.numbers for wish in wishes) + 1.0) / (budget.epsilon * amount) ** 2
     if family == BALL:
         return _least_balls(budget, wishes, plain, others)
-    if others or family is not None or q > _GAUSSIAN_BEYOND or budget.epsilon > _LARGEST_EPSILON:
+    if choices or family is not None or q > _GAUSSIAN_BEYOND or budget.epsilon > _LARGEST_EPSILON:
         return tuple(plain)
     try:
-        balls = _least_balls(budget, wishes, plain, others)
+        return _least_balls(budget, wishes, plain, others, less=True)
     except Unsupported:
         return tuple(plain)
-    return balls if balls[-1].variance < plain[-1].variance else tuple(plain)
 
 
 def _least_balls(
-    budget: Budget, wishes: tuple[Wish, ...], plain: list[Gaussian], others: tuple[Charge, ...]
+    budget: Budget,
+    wishes: tuple[Wish, ...],
+    plain: list[Gaussian],
+    others: tuple[Charge, ...],
+    *,
+    less: bool = False,
 ) -> tuple[Ball, ...]:
     """Ball noises with a common factor of the Gaussian standard deviations, the least that meets the budget.
 
-    Guarantees: the composition of all parts meets the budget. Raises `Unsupported` if no factor is found.
+    Guarantees: the composition of all parts meets the budget. Raises `Unsupported` if no factor is found, or if it must
+    be `less` than 1 and is not.
     """
 
     def at(factor: float) -> tuple[Ball, ...]:
@@ -90,6 +97,8 @@ def _least_balls(
         return max(logarithm, _TINY) if found > budget.delta else min(logarithm, 0.0)
 
     try:
+        if less and excess(1.0) > 0.0:  # the search would find a factor above 1
+            raise Unsupported("ball noise has more variance than Gaussian noise here.")
         unsafe, safe = _bracket(excess)
         return at(safe_secant(excess, unsafe, safe, relative=COARSE_SEARCH.share, near=_NEAR))
     except HushError as failure:

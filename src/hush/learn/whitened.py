@@ -118,12 +118,13 @@ def whitened_descent(
 ) -> tuple[Trace, Geometry]:
     """Gradient steps from the minimum of the released quadratic loss, or from `start` if it is not 0."""
     columns, reach, count = rows.width, setting.clips[0], rows.source.n_rows
-    shape = geometry(found, columns, setting.rho * math.sqrt(columns))
+    relative = setting.rho * math.sqrt(columns)
+    shape = geometry(found, columns, relative)
     curvature, noise = rows.objective.curvature, Noise(part, paid)
     rows.measure(shape.matrix.astype(np.float64), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
     unit = unit_bits(count, reach)
     shift = rows.bits + SLOPE_BITS + shape.bits - unit
-    weights = start.copy() if start.any() else _quadratic_start(found, shape, rows.objective, penalty)
+    weights = start.copy() if start.any() else _quadratic_start(found, shape, rows.objective, penalty, relative)
     trace, previous = Trace(start.copy()), weights
     for index in range(setting.passes):
         total = shape.matrix @ rows.gradient(weights)
@@ -145,6 +146,8 @@ def whitened_descent(
 
 #: Steps of squared loss are 1, 1/2, 1/3 and then this long: they average the noise of the gradients.
 _LEAST_STEP = 0.3
+#: Above this nu the start of a regression is shrunk by its noise.
+_NOISY_START = 0.35
 
 
 def _step_length(setting: Setting, objective: Objective, index: int) -> float:
@@ -172,11 +175,21 @@ def shifted(value: int, shift: int) -> int:
     return min(max(made, -(1 << 61)), 1 << 61)
 
 
-def _quadratic_start(found: Products, shape: Geometry, objective: Objective, penalty: Penalty) -> Array:
-    """The minimum of the loss expanded at 0, no longer than a model can be."""
+def _quadratic_start(
+    found: Products, shape: Geometry, objective: Objective, penalty: Penalty, relative: float
+) -> Array:
+    """The minimum of the loss expanded at 0, no longer than a model can be.
+
+    `relative` is the noise of a gradient, nu. If it is large, gradients are clipped so much that five steps do not
+    remove the noise of the start. So the start of a regression is then shrunk by its known noise.
+    """
     pull = found.matrix[:-1, -1]
     factor = 1.0 / objective.curvature
     if objective is LOGISTIC:  # the target is the label as -1 or 1: the loss is log 2 - (y - 1/2) m + m^2/8
         pull = 2.0 * pull
     weights = quadratic_minimum(shape.hessian, pull, Penalty(factor * penalty.l1, factor * penalty.l2), 0.0)
+    if objective is SQUARED and relative > _NOISY_START:
+        inverse = np.linalg.inv(shape.hessian)
+        seen, noise = float(pull @ inverse @ pull), found.error**2 * float(np.trace(inverse))
+        weights *= max(0.0, 1.0 - noise / seen) if seen > 0.0 else 0.0
     return limited(weights, shape.hessian, objective)
