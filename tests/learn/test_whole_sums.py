@@ -84,12 +84,12 @@ def test_sums_do_not_depend_on_the_blocks_and_are_those_of_fractions():
     assert max(map(abs, expected)) > 1000 * ENTRY
 
 
-def released(X, y, objective, weights, shape, reach, count=COUNT):
-    """What gets noise in one step: floor(M S / 2^shift)."""
+def released(X, y, objective, weights, shape, reach, count=COUNT, halvings=0):
+    """What gets noise in one step: floor(2^halvings M S / 2^shift)."""
     rows = rows_of(X, y, objective)
     rows.measure(shape.matrix.astype(float), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
-    total = shape.matrix @ rows.gradient(weights)
-    shift = rows.bits + SLOPE_BITS + shape.bits - unit_bits(count, reach)
+    total = shape.matrix @ rows.gradient(weights, halvings)
+    shift = rows.bits + SLOPE_BITS + shape.bits - unit_bits(count, reach) - halvings
     return [shifted(int(value), shift) for value in total]
 
 
@@ -101,14 +101,15 @@ def released(X, y, objective, weights, shape, reach, count=COUNT):
     st.sampled_from([SQUARED, LOGISTIC]),
     st.integers(0, 5),
     st.sampled_from([0.01, 0.5, 4.0]),
+    st.sampled_from([0, 0, 1, 3, 6]),
 )
-def test_a_gradient_moves_by_at_most_what_is_paid_for(table, new, weights, objective, seed, reach):
+def test_a_gradient_moves_by_at_most_what_is_paid_for(table, new, weights, objective, seed, reach, halvings):
     other = table.copy()
     other[3] = new
     goals = [t[:, -1] if objective is SQUARED else (t[:, -1] > 0.0).astype(float) for t in (table, other)]
     shape = shape_of(WIDTH + 1, seed)
     one, two = (
-        released(t[:, :-1], goal, objective, weights, shape, reach)
+        released(t[:, :-1], goal, objective, weights, shape, reach, halvings=halvings)
         for t, goal in zip((table, other), goals, strict=True)
     )
     made = setting(objective, 0.1, 3, solver="whitened", passes=4, step=None, clip=reach / math.sqrt(3.0))
@@ -118,15 +119,17 @@ def test_a_gradient_moves_by_at_most_what_is_paid_for(table, new, weights, objec
     assert sum(map(abs, moved)) <= wish.pure.l1 and wish.times == 4
 
 
-def test_the_bound_of_a_gradient_is_nearly_reached_by_brute_force():
-    """All pairs of rows from the corners of the ranges, with targets at both ends."""
+@pytest.mark.parametrize("halvings", [0, 2])
+def test_the_bound_of_a_gradient_is_nearly_reached_by_brute_force(halvings):
+    """All pairs of rows from the corners of the ranges, with targets at both ends. A halved clip has the same bound."""
     shape, corners = shape_of(WIDTH + 1, 1), list(itertools.product((-1.0, 1.0), (0.0, 2.0), (-2.0, 2.0)))
     fixed = np.tile([0.0, 1.0, 0.0], (COUNT, 1))
     made = []
     for corner in corners:
         table = fixed.copy()
         table[0] = corner
-        made.append(np.array(released(table[:, :-1], table[:, -1], SQUARED, np.zeros(3), shape, 0.2), dtype=float))
+        numbers = released(table[:, :-1], table[:, -1], SQUARED, np.zeros(3), shape, 0.2, halvings=halvings)
+        made.append(np.array(numbers, dtype=float))
     largest = max(np.linalg.norm(one - two) for one in made for two in made)
     bound = 2.0 * gradient_grain(COUNT, 0.2) + math.sqrt(3.0)
     assert 0.9 * bound < largest <= bound

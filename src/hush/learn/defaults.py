@@ -22,6 +22,7 @@ from hush.privacy import gaussian
 
 __all__ = [
     "MOST_DRAWS",
+    "NOISY",
     "SOLVERS",
     "Setting",
     "fitting_solver",
@@ -57,6 +58,9 @@ _FADES, _LOOSEST = 0.0005, 16.0
 _MATRIX_SHARE = 0.3
 #: The same, by loss, for more than this number of columns if noise hides the eigenvalues of the products.
 _HIDDEN_SHARE, _MANY_COLUMNS = {"squared": 0.2, "logistic": 0.1}, 50
+#: From this nu on least squares has few fixed steps, and its start is shrunk by its noise; below it the steps follow
+#: the released residuals (`step_rule`).
+NOISY = 0.35
 #: Up to this nu a hidden matrix gets more and shorter steps; above it the noise of a gradient is too large for them.
 _FAINT_GRADIENTS = 0.2
 #: The factor of rho^(-1/3) in the clipping bound, by loss.
@@ -217,7 +221,7 @@ def _whitened(
     if averaged:
         reach, rule = _clip_of_plain_gradients(objective, nu), _PASSES
     else:
-        reach, rule = _reach_and_passes(objective, nu, hidden=hidden, pure=pure)
+        reach, rule = _reach_and_passes(objective, nu, pure=pure)
     count = rule if passes is None else whole("passes", passes, 1, "write passes=10")
     numbers = columns * objective.outputs
     if count * numbers > MOST_DRAWS:
@@ -238,12 +242,11 @@ def _clip_of_plain_gradients(objective: Objective, nu: float) -> float:
     return 0.7 if objective is SQUARED else min(max(0.06 / math.sqrt(nu), 0.15), 0.5)
 
 
-def _reach_and_passes(objective: Objective, nu: float, *, hidden: bool, pure: bool) -> tuple[float, int]:
+def _reach_and_passes(objective: Objective, nu: float, *, pure: bool) -> tuple[float, int]:
     """The clip, as a multiple of the length of a typical row, and the number of steps."""
     if objective is SQUARED:
         reach = min(max(0.19 / math.sqrt(nu), 0.3), max(2.0, _FADES / nu), _LOOSEST)
-        # if the noise of the matrix hides its eigenvalues, steps reach less far
-        return reach, 10 if hidden and nu < _FAINT_GRADIENTS and not pure else 5
+        return reach, _PURE_PASSES if pure or nu >= NOISY else 10
     most = _PURE_PASSES if pure else _PASSES
     if objective.outputs > 1:
         # the slopes of all classes are longer together, and the noise has C - 1 times as many directions

@@ -26,6 +26,9 @@ _LARGEST_SIGNAL = {"squared": 1.0, "logistic": 4.0}
 #: The noise is used as this multiple of its computed variance. The formula takes H as exact, and H is noisy. For
 #: squared loss it also takes gradients as not clipped; clipped gradients average less of the noise.
 _DOUBT = {"squared": 2.0, "logistic": 1.5}
+#: With released log odds a of two classes the noise is used as 4 min(a^2, 9) times its variance more: if one class is
+#: rare, weights of noise change few predictions to the better and many to the worse.
+_UNEQUAL, _LARGEST_ODDS = 4.0, 3.0
 #: The variance of the intercept of centred columns, whose centres are noisy themselves.
 _INTERCEPT = 0.05
 
@@ -51,7 +54,10 @@ def shrunk(
     The intercept of a classifier is shrunk towards `level`, or towards 0 without it; that of a regression towards 0.
     """
     features = weights.size - constant
-    own, noise = weights[:features], _DOUBT[objective.name] * variance
+    doubt = _DOUBT[objective.name]
+    if level is not None:
+        doubt += _UNEQUAL * min(abs(float(level.value)), _LARGEST_ODDS) ** 2
+    own, noise = weights[:features], doubt * variance
     signal = float(own @ hessian[:features, :features] @ own) - features * noise
     signal = min(max(signal, 0.0), _LARGEST_SIGNAL[objective.name])
     made = weights.copy()

@@ -25,7 +25,7 @@ from hush.learn.scaling import Scaling
 from hush.learn.shrinkage import shrunk
 from hush.learn.softmax import Softmax
 from hush.learn.sparse import visible, without_small
-from hush.learn.whitened import gradient_grain, response, whitened_descent
+from hush.learn.whitened import gradient_grain, whitened_descent
 from hush.learn.whole_rows import WholeRows
 from hush.learn.whole_sums import weighted_chunks
 
@@ -141,16 +141,14 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
         if isinstance(request.objective, Softmax):
             trace, shape = class_descent(rows, request.objective, *settings, after_pass=problem.after_pass)
         else:
-            trace, shape = whitened_descent(rows, *settings, after_pass=problem.after_pass)
-    error = part.deviation * setting.clips[0] / (gradient_grain(made.rows, setting.clips[0]) * made.rows)
+            trace, shape, variance = whitened_descent(rows, *settings, after_pass=problem.after_pass)
     origin, constant = _origin(problem), request.fit_intercept
     last = trace.weights[-1] - origin
     if isinstance(request.objective, Softmax):
+        error = part.deviation * setting.clips[0] / (gradient_grain(made.rows, setting.clips[0]) * made.rows)
         variance = class_variance(error, setting, request.objective, problem.width)
         last = shrunk_classes(last, shape.hessian, variance, problem.level, constant=constant)
     else:
-        held = 1.0 if request.objective is SQUARED else 0.5  # of the bound on the curvature
-        variance = error**2 * response(setting, request.objective, held=held)
         last = shrunk(last, shape.hessian, variance, request.objective, problem.level, constant=constant)
     last = without_small(last + origin, variance / np.diag(shape.hessian), problem.penalty)
     trace.weights[-1] = visible(last, found, problem.source.n_features)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.learn.budget import Part, Wish
-from hush.learn.defaults import Setting
+from hush.learn.defaults import NOISY, Setting
 from hush.learn.descent import LARGEST, Noise, Trace
 from hush.learn.moment_solver import Products, quadratic_minimum
 from hush.learn.objective import LOGISTIC, SQUARED, Objective
@@ -28,6 +28,7 @@ from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.shrinkage import limited
+from hush.learn.step_rule import StepRule
 from hush.learn.whole_rows import WholeRows
 from hush.learn.whole_sums import SLOPE_BITS, Integers, matrix_limit
 from hush.numerics.rounding import FEW_ROUNDINGS, up
@@ -115,8 +116,11 @@ def whitened_descent(
     paid: Paid,
     *,
     after_pass: Callable[[int, Trace], None] | None = None,
-) -> tuple[Trace, Geometry]:
-    """Gradient steps from the minimum of the released quadratic loss, or from `start` if it is not 0."""
+) -> tuple[Trace, Geometry, float]:
+    """Gradient steps from the minimum of the released quadratic loss, or from `start` if it is not 0.
+
+    The last number is the variance of the noise of the weights in one whitened coordinate.
+    """
     columns, reach, count = rows.width, setting.clips[0], rows.source.n_rows
     relative = setting.rho * math.sqrt(columns)
     shape = geometry(found, columns, relative)
@@ -125,29 +129,35 @@ def whitened_descent(
     unit = unit_bits(count, reach)
     shift = rows.bits + SLOPE_BITS + shape.bits - unit
     weights = start.copy() if start.any() else _quadratic_start(found, shape, rows.objective, penalty, relative)
+    error = (part.deviation / (math.ldexp(1.0, unit) * count)) ** 2
+    followed = rows.objective is SQUARED and setting.step == 1.0 and setting.averaged == 1 and relative < NOISY
+    rule = StepRule.at(weights, found, shape.hessian, error, reach / math.sqrt(columns)) if followed else None
     trace, previous = Trace(start.copy()), weights
     for index in range(setting.passes):
-        total = shape.matrix @ rows.gradient(weights)
-        released = noise.on(np.array([shifted(int(value), shift) for value in total], dtype=np.int64))
-        gradient = shape.back @ (np.ldexp(released, -unit) / count)
-        hessian = shape.hessian * (curvature / _step_length(setting, rows.objective, index))
+        halvings, length = (0, _step_length(setting, rows.objective, index)) if rule is None else rule.next(weights)
+        total = shape.matrix @ rows.gradient(weights, halvings)
+        released = noise.on(np.array([shifted(int(value), shift - halvings) for value in total], dtype=np.int64))
+        gradient = shape.back @ (np.ldexp(released, -unit - halvings) / count)
+        hessian = shape.hessian * (curvature / length)
         point = weights + setting.momentum * (weights - previous)
         previous = weights
         weights = quadratic_minimum(hessian, hessian @ point - gradient, penalty, 0.0)
         weights = np.clip(weights, -LARGEST, LARGEST)
+        if rule is not None:
+            rule.moved(weights - previous)
         trace.weights.append(weights.copy())
         trace.gradients.append(gradient)
         if after_pass is not None:
             after_pass(index + 1, trace)
     if setting.averaged > 1:
         trace.weights[-1] = np.mean(trace.weights[-setting.averaged :], axis=0)
-    return trace, shape
+    held = 1.0 if rows.objective is SQUARED else 0.5  # of the bound on the curvature
+    variance = error * response(setting, rows.objective, held=held) if rule is None else rule.noise
+    return trace, shape, variance
 
 
-#: Steps of squared loss are 1, 1/2, 1/3 and then this long: they average the noise of the gradients.
+#: Steps whose weights are averaged are 1, 1/2, 1/3 and then this long for squared loss.
 _LEAST_STEP = 0.3
-#: Above this nu the start of a regression is shrunk by its noise.
-_NOISY_START = 0.35
 
 
 def _step_length(setting: Setting, objective: Objective, index: int) -> float:
@@ -188,7 +198,7 @@ def _quadratic_start(
     if objective is LOGISTIC:  # the target is the label as -1 or 1: the loss is log 2 - (y - 1/2) m + m^2/8
         pull = 2.0 * pull
     weights = quadratic_minimum(shape.hessian, pull, Penalty(factor * penalty.l1, factor * penalty.l2), 0.0)
-    if objective is SQUARED and relative > _NOISY_START:
+    if objective is SQUARED and relative >= NOISY:
         inverse = np.linalg.inv(shape.hessian)
         seen, noise = float(pull @ inverse @ pull), found.error**2 * float(np.trace(inverse))
         weights *= max(0.0, 1.0 - noise / seen) if seen > 0.0 else 0.0

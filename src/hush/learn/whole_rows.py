@@ -159,8 +159,8 @@ class WholeRows:
             yield *block, most
         self._most = kept if same_order and not kept.lost else None
 
-    def gradient(self, weights: Array) -> Integers:
-        """S = sum over rows of R V. R is the integer slope of the row at these weights, and |R| |M V| <= limit."""
+    def gradient(self, weights: Array, halvings: int = 0) -> Integers:
+        """S = sum over rows of R V, where R is the integer slope of the row and |R| |M V| <= limit/2^halvings."""
         bits = math.floor(math.log2(EXACT / (2.0 * ENTRY * self.width * max(1.0, float(np.abs(weights).max())))))
         rounded, unit = np.rint(np.ldexp(weights, bits)), 2.0 ** (-bits - self.bits)
         total = ExactSum((self.width,))
@@ -170,7 +170,7 @@ class WholeRows:
             self.objective.slope_at(slope, target)
             slope *= 2.0**SLOPE_BITS
             np.rint(slope, out=slope)
-            largest = most.astype(np.float64)
+            largest = np.floor(np.ldexp(most.astype(np.float64), -halvings))
             np.minimum(slope, largest, out=slope)
             np.maximum(slope, np.negative(largest, out=largest), out=slope)
             if shares is not None:
