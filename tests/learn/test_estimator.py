@@ -172,7 +172,7 @@ def test_private_classes_are_found_and_rare_ones_are_not():
     named[0] = "rare"  # one row's own label must not show
     model = made(LogisticRegression, classes="private", epsilon=20.0).fit(X, named)
     assert list(model.classes_) == ["no", "yes"]
-    with pytest.raises(InvalidParameter, match="classes='private' found"):
+    with pytest.raises(InvalidParameter, match="two labels need 12344 rows, and there are 50"):
         made(LogisticRegression, classes="private", epsilon=0.1).fit(X[:50], named[1:51])
 
 

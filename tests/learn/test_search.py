@@ -20,7 +20,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 import hush
 from hush import BudgetExceeded, InvalidParameter, Ledger, Sensitivity, Staircase, Unsupported
 from hush.errors import HushError
-from hush.learn import ElasticNet, LogisticRegression, PrivateSearchCV, Ridge, holdout_score
+from hush.learn import ElasticNet, GaussianNB, LogisticRegression, PrivateSearchCV, Ridge, holdout_score
 from hush.learn.selection import Runs, any_of, apart, largest_base, run_divergence, split
 from hush.learn.training import plan
 from hush.ledger.payment import Draws
@@ -476,7 +476,11 @@ def test_promises_are_not_searched_over(name):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"estimator": object()}, "estimator of hush.learn"),
+        ({"estimator": object()}, "Ridge, Lasso or ElasticNet of hush.learn"),
+        (
+            {"estimator": GaussianNB(epsilon=1.0, delta=1e-6, bounds=(-1, 1))},
+            "estimator must be LogisticRegression, Ridge",
+        ),
         ({"param_grid": {"alfa": [1.0]}}, "parameters of Ridge"),
         ({"param_grid": {"alpha": []}}, "param_grid"),
         ({"param_grid": 3}, "param_grid"),
