@@ -17,7 +17,7 @@ from hush.learn.planning import Plan
 from hush.learn.row_source import Block
 from hush.learn.scaling import Span
 
-__all__ = ["BLOCK", "HELD_SOLVERS", "MemoryRows", "TableRows", "must_be_streamed", "must_hold_zero"]
+__all__ = ["HELD_SOLVERS", "MemoryRows", "TableRows", "must_be_streamed", "must_hold_zero"]
 
 Array = NDArray[np.float64]
 
