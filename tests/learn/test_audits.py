@@ -152,8 +152,8 @@ def test_an_attack_on_a_whole_fit_finds_less_noise_and_nothing_else(name, monkey
 
     False alarm: one in a million (a Clopper-Pearson bound on each of the two counts). The same fits with two thirds of
     the noise on what they release are caught but for one time in a million, by the exact laws of the two counts:
-    Gaussian noise then has delta(0.05) = 0.95 instead of 0.8. The neighbours are the worst, so that all parts move by nearly
-    what was charged for them.
+    Gaussian noise then has delta(0.05) = 0.95 instead of 0.8. The neighbours are the worst, so that all parts move by
+    nearly what was charged for them.
     """
     monkeypatch.setattr(duckdb, "sql_of", functools.cache(duckdb.sql_of))  # the same query for all fits
     subject = SUBJECTS[name]()
