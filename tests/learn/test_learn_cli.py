@@ -188,6 +188,7 @@ def test_a_person_with_several_rows(tmp_path, capsys):
 
 
 def test_ranges_are_refined_and_features_chosen(people, capsys):
+    """The coefficient has the mean 3.000 and the deviation 0.025: its limits are 40 deviations away."""
     words = ["learn", str(people), *ridge("age:-3000:3000", "spending:-9000:9000")]
     assert main([*words, *BUDGET, "--refine-bounds", "--keep", "1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
