@@ -31,6 +31,7 @@ CLAIM = {"epsilon": 0.05, "delta": 0.8}
 NARROW = {"bounds": (-1, 1), "family": "gaussian", "scaling": "public", "fit_intercept": False} | CLAIM
 STEPS = {"passes": 1, "clip": 1e-3}  # so small a clip that every row has its largest gradient
 WHITENED = STEPS | {"solver": "whitened"}
+SMALL = 1e-6  # so strong a penalty that all weights stay near 0, and opposite rows have opposite gradients
 
 
 def planned(model: Ridge | LogisticRegression, rows: int, features: int = 1) -> Plan:
@@ -117,7 +118,7 @@ SUBJECTS = {
     ),
     "whitened, sparse": lambda: Subject(classifier(**WHITENED), SPARSE),
     "three classes": lambda: Subject(
-        classifier(**WHITENED, classes=(0, 1, 2)), (array(ONE, [0, 1]), array([[1.0], [-1.0]], [0, 1]))
+        classifier(**WHITENED, classes=(0, 1, 2), C=SMALL), (array(ONE, [0, 1]), array([[1.0], [-1.0]], [0, 1]))
     ),
     "statistics": lambda: Subject(ridge(solver="statistics"), (UP, DOWN)),
     "cd": lambda: Subject(ridge(**STEPS, solver="cd"), (UP, DOWN)),
