@@ -4,8 +4,9 @@
 
 The runs come from `python -m hush_papers.flipped_huber.table3 --data FOLDER --out
 papers/hush_papers/flipped_huber/table3.jsonl` (about 20 minutes on one core) and from `python bench/learn_rivals.py
---data FOLDER --out docs/results/learn_rivals.jsonl` (about ten minutes), with `--part one` to learn_rivals_one.jsonl
-and `--part dense --seeds 20` to learn_rivals_dense.jsonl.
+--data FOLDER --out docs/results/learn_rivals.jsonl` (about ten minutes), with `--part unseen` to
+learn_rivals_unseen.jsonl, with `--part one` to learn_rivals_one.jsonl and `--part dense --seeds 20` to
+learn_rivals_dense.jsonl.
 """
 
 from __future__ import annotations
@@ -141,6 +142,19 @@ def rivals() -> str:
     return "\n\n".join([learn_tables.ratios(lines), told, learn_tables.cells(lines)])
 
 
+def unseen() -> str:
+    """The same on sets that had no part in the choice of constants: geometric means, missed bars, the worst cells."""
+    lines = _read(RESULTS / "learn_rivals_unseen.jsonl")
+    tasks = len({line["set"] for line in lines})
+    splits = " and ".join(str(count) for count in sorted({len(line["errors"]["hush"]) for line in lines}))
+    bars = "; ".join(learn_tables.missed(lines)) or "none"
+    told = (
+        f"{tasks} tasks, {splits} splits. Cells that miss a bar, with the same bars as above: {bars}. The eight cells "
+        "with the largest ratio to the best rival:"
+    )
+    return "\n\n".join([learn_tables.ratios(lines), told, learn_tables.worst(lines, 8)])
+
+
 def one_column() -> str:
     """Single columns beside OpenDP."""
     return learn_tables.columns(_read(RESULTS / "learn_rivals_one.jsonl"), ("hush", "OpenDP", "no features"))
@@ -172,9 +186,40 @@ def speed_of_descents() -> str:
     return table(["model", "times scikit-learn"], [[line.what, f"{line.value:.1f}"] for line in _measured("learn")])
 
 
+def tables() -> str:
+    """Logistic fits over Parquet files: the last run of every size."""
+    stored = {(line["rows"], line["columns"]): line for line in _read(RESULTS / "learn_table.jsonl")}
+    rows = []
+    for (count, columns), line in sorted(stored.items()):
+        ours, squares, sums = (line[f"{name}_cpu_seconds"] for name in ("fit", "sums_and_squares", "sums"))
+        row = [
+            f"{count:,} x {columns}",
+            str(line["passes"]),
+            f"{ours:.0f} s",
+            f"{squares:.1f} s",
+            f"{ours / squares:.0f}",
+        ]
+        row += [f"{ours / sums:.0f}", f"{line['peak_mib']} MiB", f"{line['peak_before_fit_mib']} MiB"]
+        rows.append([*row, f"{line['temporary_file_gb']:.1f} GB"])
+    head = ["rows x columns", "gradients", "fit", "sums and squares", "fit / sums and squares", "fit / sums alone"]
+    return table([*head, "largest memory", "before the fit", "temporary file"], rows)
+
+
 def main() -> int:
     text = PAGE.read_text()
-    for made in (savings, table3, test_errors, chosen, rivals, one_column, dense, speed, speed_of_descents):
+    for made in (
+        savings,
+        table3,
+        test_errors,
+        chosen,
+        rivals,
+        unseen,
+        one_column,
+        dense,
+        speed,
+        speed_of_descents,
+        tables,
+    ):
         text = insert(text, made.__name__, made())
     PAGE.write_text(text)
     return 0

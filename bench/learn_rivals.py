@@ -13,7 +13,10 @@ Errors are misclassified fractions, or the residual divided by the total sum of 
 - diffprivlib and OpenDP, if `bench/environment.py` has installed them: pure epsilon, which is a stronger guarantee.
   OpenDP has one column only: `--part one` compares it with hush at delta = 0 on three single columns.
 
-    python bench/learn_rivals.py --data FOLDER --out FILE.jsonl [--seeds 20] [--part sets|one|dense]
+The constants of hush and of the rivals were chosen on these ten sets, on other splits. `--part unseen` has eleven tasks
+that had no part in it (`bench/learn_unseen.py`).
+
+    python bench/learn_rivals.py --data FOLDER --out FILE.jsonl [--seeds 20] [--part sets|unseen|one|dense]
     python bench/learn_rivals.py --data FOLDER --out FILE.jsonl --ours [--sets heart adult]
     python bench/learn_rivals.py --read FILE.jsonl
 
@@ -39,6 +42,8 @@ from learn_libraries import Library, diffprivlib, opendp
 from learn_methods import DELTA, EPSILONS, LONG, Array, Scaled, rivals, row_clipped
 from learn_sets import NAMES, rival_set
 from learn_tables import summary
+from learn_unseen import NAMES as UNSEEN
+from learn_unseen import unseen_set
 
 import hush.learn
 
@@ -109,7 +114,7 @@ def measured(
 def ours_again(file: Path, folder: Path, names: list[str]) -> None:
     """Measure hush again for some sets of a file, on the same splits; the part "sets" only."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    for data in (rival_set(name, folder) for name in names):
+    for data in _chosen("sets", folder, names):
         test = round(0.2 * len(data.y))
         for line in (each for each in lines if each["set"] == data.name):
             found = []
@@ -132,7 +137,7 @@ def _chosen(part: str, folder: Path, names: list[str]) -> Iterator[LearningSet]:
             title = f"{data.name}, column {place + 1}"
             yield replace(data, name=title, X=data.X[:, [place]], bounds=(data.bounds[place],))
     else:
-        yield from (rival_set(name, folder) for name in names)
+        yield from (unseen_set(name, folder) if name in UNSEEN else rival_set(name, folder) for name in names)
 
 
 def main() -> int:
@@ -142,23 +147,24 @@ def main() -> int:
     parser.add_argument("--ours", action="store_true", help="measure hush again in the file --out")
     parser.add_argument("--read", type=Path, help="write the tables of a file and stop")
     parser.add_argument("--seeds", type=int, default=20, help="splits of a set; five times as many below 2,000 rows")
-    parser.add_argument("--sets", nargs="*", default=list(NAMES), choices=NAMES)
+    parser.add_argument("--sets", nargs="*", choices=(*NAMES, *UNSEEN), help="default: all of the part")
     parser.add_argument("--epsilons", nargs="*", type=float)
-    parser.add_argument("--part", choices=("sets", "one", "dense"), default="sets")
+    parser.add_argument("--part", choices=("sets", "unseen", "one", "dense"), default="sets")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.read:
         print(summary([json.loads(line) for line in options.read.read_text().splitlines()]))
         return 0
     if options.ours:
-        ours_again(options.out, Path(options.data), options.sets)
+        ours_again(options.out, Path(options.data), options.sets or list(NAMES))
         return 0
     part = options.part
+    names = options.sets or list(UNSEEN if part == "unseen" else NAMES)
     usual = (1.0,) if part == "dense" else (0.1, 1.0, 10.0) if part == "one" else EPSILONS
     with opendp() if part == "one" else diffprivlib() as library, options.out.open("w") as file:
         if library is None:
             print("OpenDP" if part == "one" else "diffprivlib", "is not installed: left out", flush=True)
-        for data in _chosen(part, Path(options.data), options.sets):
+        for data in _chosen(part, Path(options.data), names):
             for epsilon in options.epsilons or usual:
                 test = DENSE_TEST if part == "dense" else round(0.2 * len(data.y))
                 seeds = options.seeds * (5 if len(data.y) < SMALL else 1)

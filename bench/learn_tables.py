@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from marker import table
 
-__all__ = ["cells", "columns", "excesses", "missed", "ratios", "summary"]
+__all__ = ["cells", "columns", "excesses", "missed", "ratios", "summary", "worst"]
 
 TRIVIAL, OURS, NOT_PRIVATE = "no features", "hush", "not private"
 METHODS = (
@@ -109,6 +109,16 @@ def missed(lines: list[dict[str, Any]]) -> list[str]:
         if trivial > 1.02:
             found.append(f"{line['set']} at epsilon {line['epsilon']:g}: {trivial:.3f} times no features")
     return found
+
+
+def worst(lines: list[dict[str, Any]], count: int) -> str:
+    """The cells with the largest ratios to the best rival in hindsight."""
+    rows = []
+    for line in sorted(lines, key=lambda line: -_best(line)[1])[:count]:
+        means, (best, ratio, spread) = _means(line), _best(line)
+        row = [line["set"], f"{line['epsilon']:g}", _short(means[OURS]), _short(means[best]), best]
+        rows.append([*row, f"{ratio:.3f} ± {spread:.3f}", f"{means[OURS] / means[TRIVIAL]:.3f}"])
+    return table(["set", "epsilon", OURS, "best rival", "its name", "hush / best rival", "hush / no features"], rows)
 
 
 def summary(lines: list[dict[str, Any]]) -> str:

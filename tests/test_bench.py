@@ -44,6 +44,7 @@ FRAME = {
     "learn_rivals",
     "learn_libraries",
     "learn_tables",
+    "learn_unseen",
     "coverage",
     "keys",
     "ledgers",

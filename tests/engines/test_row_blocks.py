@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import pytest
+
+from hush.learn import LogisticRegression, Ridge
+from hush.ledger.payment import Draws
+from hush.sampling.entropy import DeterministicTestEntropy
 
 
 def usable(rows):
@@ -47,3 +53,39 @@ def test_labels_and_rows_without_a_unit(engine, visits, rows):
         if row["ward"] in ("é", "A") and row["stay"] is not None and row["who"] is not None
     ]
     assert Counter(map(tuple, found.tolist())) == Counter(expected)
+
+
+class Repeated(DeterministicTestEntropy):
+    """The same bits again, under a false name: what is learned from is made up here."""
+
+    secure = True
+
+
+def released(fit) -> list[list[int]]:
+    """All integers that a fit releases, with their noise."""
+    found, real = [], Draws.add
+
+    def add(draws, steps):
+        noisy = real(draws, steps)
+        found.append(noisy.ravel().tolist())
+        return noisy
+
+    with patch.object(Draws, "add", add):
+        fit()
+    return found
+
+
+@pytest.mark.parametrize("kind", [Ridge, LogisticRegression])
+def test_a_fit_releases_the_same_integers_as_on_an_array(engine, kind):
+    """To the bit, with the same random bits: spreads, products and gradients, whatever the order of the rows."""
+    numbers = np.random.default_rng(4)
+    X = numbers.normal(size=(300, 2))
+    y = (X[:, 0] > 0.0).astype(int) if kind is LogisticRegression else X[:, 0] + 0.1 * numbers.normal(size=300)
+    table = engine.table(pa.table({"id": np.arange(300), "a": X[:, 0], "b": X[:, 1], "y": y}), unit="id")
+    settings = {"epsilon": 1.0, "delta": 1e-6, "family": "gaussian", "solver": "whitened", "passes": 3}
+    settings |= {"target_bounds": (-3.0, 3.0)} if kind is Ridge else {}
+    ours = kind(**settings, bounds={"a": (-4.0, 4.0), "b": (-4.0, 4.0)}, entropy=Repeated(7))
+    theirs = kind(**settings, bounds=(-4.0, 4.0), entropy=Repeated(7), neighbours="add-remove")
+    seen = released(lambda: ours.fit(table, "y", n_rows=300))
+    assert seen == released(lambda: theirs.fit(X, y, n_rows=300)) and [len(one) for one in seen[-3:]] == [3, 3, 3]
+    np.testing.assert_array_equal(ours.coef_, theirs.coef_)

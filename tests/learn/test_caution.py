@@ -153,13 +153,17 @@ def test_random_state_is_refused_with_the_reason():
 
 
 def test_a_lasso_selects():
-    """Two of twelve columns matter. Without the rule for small weights nearly all of them would be kept."""
+    """Two of twelve columns matter. Without the rule for small weights nearly all of them would be kept.
+
+    The weight of another column is noise, and is set to 0 with probability P(|N(0, 1)| < 1) = 0.68. So 5.2 columns are
+    kept on average, more than nine with probability 0.0025, and the median of five fits is above nine once in 6e6.
+    """
     numbers = np.random.default_rng(4)
     many = numbers.normal(size=(4000, 12))
     y = many[:, 0] - many[:, 5] + 0.5 * numbers.normal(size=4000)
     public = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-5, 5), "target_bounds": (-8, 8), "alpha": 1e-6}
     kept = [np.count_nonzero(Lasso(**public, n_features_to_keep="all").fit(many, y).coef_) for _ in range(5)]
-    assert np.median(kept) < 12  # a noisy weight is set to 0 with probability P(|N(0, 1)| < 1) = 0.68, so 5.2 are kept
+    assert np.median(kept) <= 9
     assert without_small(np.array([0.5, -2.0]), np.ones(2), Penalty(np.zeros(2), np.ones(2))).tolist() == [0.5, -2.0]
 
 

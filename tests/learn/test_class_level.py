@@ -189,7 +189,11 @@ def test_few_rows_with_a_rare_class_predict_the_frequent_one(classes):
 
 
 def test_half_of_the_rows_in_each_class_keep_the_features():
-    """Two equal classes that one column tells apart: the release costs little. False alarm below 1e-6."""
+    """Two equal classes that one column tells apart: the release costs little.
+
+    A score has the mean 0.916 and the deviation 0.041 (278 fits). The mean of ten is below 0.75 by 13 of its standard
+    errors, so the false-alarm rate is far below 1e-6.
+    """
     numbers = np.random.default_rng(3)
     X = numbers.uniform(-1.0, 1.0, (1500, 4))
     y = (X[:, 0] > 0.0).astype(int)

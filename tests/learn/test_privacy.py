@@ -1,13 +1,14 @@
-"""Attacks on trained coefficients, the size of their noise, and what a fitted estimator holds."""
+"""Attacks on trained coefficients, the size of their noise, and what a fitted estimator holds.
+
+Attacks on whole fits are in test_audits.py.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import math
 import pickle
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -25,7 +26,6 @@ from hush.learn.paid import Paid
 from hush.learn.scaling import Span, private_scaling
 from hush.learn.training import Plan, Request, pay, plan, train
 from hush.ledger import payment, unaccounted
-from hush.ledger.payment import Draws
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 
 FALSE_ALARM = 1e-6
@@ -75,66 +75,6 @@ def weakened(made: Plan, factor: float) -> Plan:
         for part in made.parts
     ]
     return dataclasses.replace(made, parts=tuple(parts))
-
-
-CLAIM = {"epsilon": 0.1, "delta": 0.7}  # few draws show two thirds of the noise at this point of the curve
-#: The default solver, and the worst rows that it can have: one label is exchanged, or one row is missing.
-ATTACKED = {"solver": "whitened", "passes": 1, "clip": 1e-3, "scaling": "public", "fit_intercept": False}
-LABELS = {"replace": (np.array([0.0, 1.0]), np.zeros(2)), "add-remove": (np.array([0.0, 1.0]), np.zeros(1))}
-
-
-def classifier(relation: str, **changed) -> Plan:
-    settings = ATTACKED | CLAIM | {"bounds": (-1, 1), "family": "gaussian", "neighbours": relation} | changed
-    model = LogisticRegression(**settings)
-    model.n_features_in_ = 1
-    return plan(model._request_for(2), 2)
-
-
-def released(made: Plan, labels: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """All sums of a whole fit, and all noisy numbers that it releases, in units of the standard deviation."""
-    exact, noisy, real = [], [], Draws.add
-
-    def add(draws, steps):
-        unit = draws.mechanism.step / math.sqrt(draws.mechanism.noise.variance)
-        found = real(draws, steps)
-        exact.append(steps * unit)
-        noisy.append(found * unit)
-        return found
-
-    rows = MemoryRows(np.ones((len(labels), 1)), labels, public_rows=2)
-    with patch.object(Draws, "add", add), patch("hush.learn.training.one_thread", contextlib.nullcontext):
-        train(made, rows, payment=pay(made, None, ""))
-    return exact, noisy
-
-
-def attacked(made: Plan, relation: str, samples: int) -> hush.AuditResult:
-    """An attack by the likelihood ratio of everything that a fit releases."""
-    one, other = (np.concatenate(released(made, labels)[0]) for labels in LABELS[relation])
-
-    def ratio(which: float) -> float:
-        return float(np.concatenate(released(made, LABELS[relation][int(which)])[1]) @ (one - other))
-
-    return hush.audit(ratio, **CLAIM, inputs=(0.0, 1.0), samples=samples, vectorised=False)
-
-
-@pytest.mark.parametrize("relation", ["replace", "add-remove"])
-def test_an_attack_on_a_whole_fit_stays_below_the_claim(relation):
-    """False alarm: one in a million. The neighbours are the worst: the sums move by nearly all that was charged."""
-    made = classifier(relation)
-    one, other = (released(made, labels)[0] for labels in LABELS[relation])
-    bounds = [
-        part.mechanism.sensitivity_on_lattice.l2 / math.sqrt(part.mechanism.noise.variance) for part in made.parts
-    ]
-    far = [float(np.linalg.norm(a - b)) for a, b in zip(one, other, strict=True)]
-    assert far == pytest.approx(bounds, rel=0.02)
-    assert not attacked(made, relation, 1000).violated
-
-
-@pytest.mark.parametrize("relation", ["replace", "add-remove"])
-def test_two_thirds_of_the_noise_of_a_whole_fit_are_caught(relation):
-    """The attack finds it but for one time in a thousand, so it has three attempts."""
-    made = weakened(classifier(relation), 2.0 / 3.0)
-    assert any(attacked(made, relation, 2000).violated for _ in range(3))
 
 
 def coefficients(made: Plan):

@@ -12,7 +12,6 @@ import sklearn.linear_model as plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.learn import Lasso, LogisticRegression, Ridge
@@ -63,27 +62,6 @@ def test_what_a_sparse_matrix_cannot_have():
     for solver in ("cd", "gd"):
         with pytest.raises(Unsupported, match="sparse"):
             fitted(Ridge, SPARSE, solver)
-
-
-CHECKED = {"bounds": (-5, 5), "family": "gaussian", "passes": 2, "solver": "whitened", "delta": 1e-6}
-TWICE = dict.fromkeys(
-    (
-        *("check_fit_idempotent", "check_supervised_y_2d", "check_regressors_int", "check_regressor_data_not_an_array"),
-        *("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
-    ),
-    "fits twice and compares; every fit draws fresh noise",
-)
-TWICE["check_all_zero_sample_weights_error"] = "such an error would depend on the weight of one row"
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # some checks have values at or within a thirtieth of the bounds
-@parametrize_with_checks(
-    [Ridge(epsilon=50.0, target_bounds=(-10, 10), **CHECKED)],
-    expected_failed_checks=lambda model: TWICE,
-    xfail_strict=False,
-)
-def test_scikit_learn_accepts_fits_in_blocks(estimator, check):
-    check(estimator)
 
 
 # -- weights -------------------------------------------------------------------------------------------------

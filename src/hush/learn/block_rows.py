@@ -19,7 +19,7 @@ from hush.learn.row_source import Block
 from hush.learn.scaling import Span
 from hush.learn.vector_noise import BALL
 
-__all__ = ["BLOCK", "HELD_SOLVERS", "MemoryRows", "TableRows", "must_be_streamed", "must_hold_zero"]
+__all__ = ["HELD_SOLVERS", "MemoryRows", "TableRows", "must_be_streamed", "must_hold_zero"]
 
 Array = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from hush.learn.penalty import Penalty
 from hush.learn.softmax import Softmax
 from hush.learn.whitened import Geometry, geometry, response, shifted, unit_bits
 from hush.learn.whole_rows import WholeRows
-from hush.learn.whole_sums import ENTRY, EXACT, SLOPE_BITS, ExactSum, Integers
+from hush.learn.whole_sums import SLOPE_BITS, ExactSum, Integers, margin_bits
 
 __all__ = ["class_descent", "class_sums", "class_variance", "shrunk_classes"]
 
@@ -46,7 +46,7 @@ def class_sums(rows: WholeRows, objective: Softmax, weights: Array) -> Integers:
 
     |R|^2 is a sum of integers and exact. R is multiplied by at most limit/(|R| |M V|) and rounded towards zero.
     """
-    bits = math.floor(math.log2(EXACT / (2.0 * ENTRY * rows.width * max(1.0, float(np.abs(weights).max())))))
+    bits = margin_bits(rows.width, weights)
     rounded = np.rint(np.ldexp(weights, bits))
     total = ExactSum(weights.shape)
     for whole, target, shares, most in rows.limited_parts():

@@ -25,7 +25,7 @@ from hush.sampling.entropy import Entropy
 if TYPE_CHECKING:
     from hush.learn.planning import Plan
 
-__all__ = ["GUESS", "Counted", "Counting", "declared_rows", "must_need", "of_fit"]
+__all__ = ["Counted", "Counting", "declared_rows", "must_need", "of_fit"]
 
 GUESS = 1_000_000  # rows: the options are checked with this number before the number of rows is released
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hush.learn.planning import Plan, Request
     from hush.learn.training import Fit
 
-__all__ = ["NO_STEPS", "FirstSteps", "Taken", "first_steps", "take"]
+__all__ = ["NO_STEPS", "FirstSteps", "first_steps", "take"]
 
 Array = NDArray[np.float64]
 

@@ -21,6 +21,7 @@ from hush.learn.coefficient_interval import CoefficientIntervals
 from hush.learn.descent import LARGEST
 from hush.learn.inference_plan import FIRST, LAST, Inference
 from hush.learn.inference_sums import Score, Whitening, score, weighted_products, whitening
+from hush.learn.moment_solver import Products
 from hush.learn.objective import LOGISTIC
 from hush.learn.paid import Paid
 from hush.learn.scaling import Scaling, Span
@@ -61,10 +62,10 @@ def coefficient_intervals(
         of_target = _wide(of_target, request.target_span, made.height)
     rows = WholeRows(problem.source, own, of_target, constant=True, objective=request.objective, keep=False)
     shape = whitening(second_moments, rows.width, standard=request.scaling != "public")
-    found = _logistic if request.objective is LOGISTIC else _squared
     centre, height = (float(of_target.centre[0]), float(of_target.spread[0])) if of_target.spread.size else (0.0, 1.0)
     towards = _towards(own, shape, height, problem.width)
-    known = found(problem, made, rows, shape, towards, weights, paid)
+    sums = _Sums(problem, made, rows, shape, paid)
+    known = _logistic(sums, towards, weights) if request.objective is LOGISTIC else _squared(sums, towards)
     part = problem.plan.part(LAST)
     return known.intervals(
         centre if request.fit_intercept else 0.0, own.spread.size, None if part is None else part.mechanism.noise
@@ -143,17 +144,27 @@ def _sampling(matrix: Array, values: Array, norm: float, directions: Array) -> A
     return np.asarray(np.einsum("ij,jk,ik->i", directions, above, directions))
 
 
-def _squared(
-    problem: Problem,
-    made: Inference,
-    rows: WholeRows,
-    shape: Whitening,
-    towards: Array,
-    weights: Array,
-    paid: Paid,
-) -> _Known:
-    plan, width = problem.plan, problem.width
-    found = weighted_products(rows, shape, made, plan.rows, plan.part(LAST), paid)
+@dataclass(frozen=True)
+class _Sums:
+    """Where the released sums of one fit come from."""
+
+    problem: Problem
+    made: Inference
+    rows: WholeRows
+    shape: Whitening
+    paid: Paid
+
+    def products(self) -> Products:
+        plan = self.problem.plan
+        return weighted_products(self.rows, self.shape, self.made, plan.rows, plan.part(LAST), self.paid)
+
+    def score(self, weights: Array, name: str) -> Score:
+        plan = self.problem.plan
+        return score(self.rows, self.shape, self.made, weights, plan.rows, plan.part(name), self.paid)
+
+
+def _squared(sums: _Sums, towards: Array) -> _Known:
+    plan, width, made, found = sums.problem.plan, sums.problem.width, sums.made, sums.products()
     matrix, error = found.matrix, found.error
     inner = matrix[:width, :width]
     inverse, values = _inverse(inner)
@@ -163,7 +174,7 @@ def _squared(
     norm, hidden = _hidden(values, error)
     noise = error**2 * product_variance(np.pad(directions, ((0, 0), (0, 1))), ahead)
     noise += (error * made.factor * _LARGEST["squared"]) ** 2 * hidden**6 * (directions**2).sum(axis=1)
-    spread = _residual_variance(made, shape, matrix, ahead, error) * plan.request.relation.rows / plan.rows
+    spread = _residual_variance(made, sums.shape, matrix, ahead, error) * plan.request.relation.rows / plan.rows
     sampling = spread * _sampling(inner, values, norm, directions)
     factor = (1.0 + _DOUBT * hidden) / made.factor
     return _Known(towards @ solution / made.factor, (noise + sampling) * factor**2, hidden < 1.0)
@@ -186,26 +197,18 @@ def _residual_variance(made: Inference, shape: Whitening, matrix: Array, ahead: 
     return min(least / max(mean, 1e-3), _LARGEST_VARIANCE * made.factor**2)
 
 
-def _logistic(
-    problem: Problem,
-    made: Inference,
-    rows: WholeRows,
-    shape: Whitening,
-    towards: Array,
-    weights: Array,
-    paid: Paid,
-) -> _Known:
-    plan, width = problem.plan, problem.width
-    back = shape.numbers[:width, :width].T
+def _logistic(sums: _Sums, towards: Array, weights: Array) -> _Known:
+    plan, width = sums.problem.plan, sums.problem.width
+    back = sums.shape.numbers[:width, :width].T
     private = plan.part(LAST) is not None
     point = weights.copy()
     for _ in range(1 if private else _STEPS_WITHOUT_NOISE):
-        first = score(rows, shape, made, point, plan.rows, plan.part(FIRST), paid)
+        first = sums.score(point, FIRST)
         moved = back @ _tame_step(first)
         point = np.clip(point - moved, -LARGEST, LARGEST)
         if not private and float(np.abs(moved).max()) < 1e-10:
             break
-    found = score(rows, shape, made, point, plan.rows, plan.part(LAST), paid)
+    found = sums.score(point, LAST)
     inverse, values = _inverse(found.information)
     step = inverse @ found.gradient
     directions = towards @ inverse

@@ -7,7 +7,6 @@ the integers are summed exactly.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,14 +18,13 @@ from hush.learn.inference_plan import Inference
 from hush.learn.moment_solver import Products, products, whole_rows
 from hush.learn.paid import Paid
 from hush.learn.whole_rows import WholeRows
-from hush.learn.whole_sums import ENTRY, EXACT, ExactSum, Integers, matrix_limit
+from hush.learn.whole_sums import FURTHEST, ExactSum, Integers, integer_matrix, margin_bits
 
 __all__ = ["Score", "Whitening", "score", "weighted_products", "whitening"]
 
 Array = NDArray[np.float64]
 
 _DIAGONAL, _ABOVE = 5, 7  # integer weights of the entries of a symmetric matrix, as in `moment_solver`
-_FURTHEST = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,7 @@ def whitening(second_moments: Array | None, columns: int, *, standard: bool = Tr
         factor = width / np.trace(second_moments) if standard else 1.0
         values, vectors = np.linalg.eigh(second_moments * factor)
         made[:width, :width] = (vectors / np.sqrt(np.maximum(values, 1e-4 * values[-1]))).T
-    bits = math.floor(math.log2(matrix_limit(columns) / float(np.abs(made).max())))
-    matrix = np.array([[round(math.ldexp(x, bits)) for x in row] for row in made.tolist()], dtype=object)
-    return Whitening(matrix, bits)
+    return Whitening(*integer_matrix(made))
 
 
 def _whitened(rows: WholeRows, shape: Whitening, reach: float) -> Iterator[tuple[Array, Array, Array, Array, Array]]:
@@ -106,7 +102,7 @@ def score(
     fine, coarse = made.grains(count) if part is not None else (1.0, 1.0)
     products_, slopes = ExactSum((made.columns, made.columns)), np.zeros(made.columns, dtype=object)
     exact = np.zeros((made.columns, made.columns)), np.zeros(made.columns)
-    bits = math.floor(math.log2(EXACT / (2.0 * ENTRY * rows.width * max(1.0, float(np.abs(weights).max())))))
+    bits = margin_bits(rows.width, weights)
     rounded = np.rint(np.ldexp(weights, bits))
     for whole, z, shorter, target, given in _whitened(rows, shape, made.reach):
         state = rows.objective.start(target)
@@ -130,7 +126,7 @@ def _released(
     products_: NDArray[np.int64], slopes: Integers, grains: tuple[float, float], count: int, part: Part, paid: Paid
 ) -> Score:
     size, above = len(products_), np.triu_indices(len(products_), 1)
-    limited = np.asarray(np.clip(slopes, -_FURTHEST, _FURTHEST), dtype=np.int64)
+    limited = np.asarray(np.clip(slopes, -FURTHEST, FURTHEST), dtype=np.int64)
     sums = np.concatenate([_DIAGONAL * np.diag(products_), _ABOVE * products_[above], limited])
     noisy = paid.release(part.mechanism, sums, part.wish.name) / count
     matrix = np.diag(noisy[:size] / _DIAGONAL)

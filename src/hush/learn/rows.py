@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.learn.objective import Objective
+from hush.learn.whole_sums import FURTHEST
 
 __all__ = ["Rows", "grain"]
 
@@ -23,7 +24,6 @@ Array = NDArray[np.float64]
 
 _FINEST = 32  # bits of a clipped gradient: rounding moves a mean by less than 2^-33 of its clipping bound
 _TOGETHER = 1 << (52 - _FINEST)  # rows whose numbers are added as floats: the sum is at most 2^52
-_FURTHEST = 1 << 60  # a sum beyond is moved to this end, which never increases the distance of two sums
 
 
 def grain(rows: int) -> float:
@@ -81,7 +81,7 @@ class Rows:
             self._scratch *= self.weights
             np.trunc(self._scratch, out=self._scratch)
         parts = (self._scratch[at : at + _TOGETHER].sum() for at in range(0, self._scratch.size, _TOGETHER))
-        return min(max(sum(int(part) for part in parts), -_FURTHEST), _FURTHEST)
+        return min(max(sum(int(part) for part in parts), -FURTHEST), FURTHEST)
 
     def gradient(self, total: float, index: int) -> float:
         """Convert a sum, with or without noise, to a mean gradient."""

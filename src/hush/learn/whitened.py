@@ -30,7 +30,7 @@ from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.shrinkage import limited
 from hush.learn.step_rule import StepRule
 from hush.learn.whole_rows import WholeRows
-from hush.learn.whole_sums import SLOPE_BITS, Integers, matrix_limit
+from hush.learn.whole_sums import SLOPE_BITS, Integers, integer_matrix
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 
 __all__ = [
@@ -100,10 +100,7 @@ def geometry(found: Products, columns: int, relative: float) -> Geometry:
     values, vectors = np.linalg.eigh(found.matrix[:columns, :columns])
     values = np.maximum(values - (noise - floor), max(floor, 1e-12 * float(np.abs(values).max()), 1e-30))
     roots = np.sqrt(values)
-    whitening = (vectors / roots).T
-    bits = math.floor(math.log2(matrix_limit(columns) / float(np.abs(whitening).max())))
-    matrix = np.array([[round(math.ldexp(x, bits)) for x in row] for row in whitening.tolist()], dtype=object)
-    return Geometry((vectors * values) @ vectors.T, matrix, bits, vectors * roots)
+    return Geometry((vectors * values) @ vectors.T, *integer_matrix((vectors / roots).T), vectors * roots)
 
 
 def whitened_descent(

@@ -22,7 +22,7 @@ from hush.learn.kept_rows import KeptBlocks
 from hush.learn.objective import Objective
 from hush.learn.row_source import Block, RowSource
 from hush.learn.scaling import Scaling
-from hush.learn.whole_sums import ENTRY, EXACT, SLOPE, SLOPE_BITS, ExactSum, Integers, weighted_chunks
+from hush.learn.whole_sums import ENTRY, SLOPE, SLOPE_BITS, ExactSum, Integers, margin_bits, weighted_chunks
 from hush.numerics.rounding import TWO_ROUNDINGS, next_up
 
 __all__ = ["WholeRows"]
@@ -161,7 +161,7 @@ class WholeRows:
 
     def gradient(self, weights: Array, halvings: int = 0) -> Integers:
         """S = sum over rows of R V, where R is the integer slope of the row and |R| |M V| <= limit/2^halvings."""
-        bits = math.floor(math.log2(EXACT / (2.0 * ENTRY * self.width * max(1.0, float(np.abs(weights).max())))))
+        bits = margin_bits(self.width, weights)
         rounded, unit = np.rint(np.ldexp(weights, bits)), 2.0 ** (-bits - self.bits)
         total = ExactSum((self.width,))
         for whole, target, shares, most in self.limited_parts():

@@ -24,12 +24,15 @@ from hush.learn.row_source import Block, RowSource, blocks_of
 __all__ = [
     "ENTRY",
     "EXACT",
+    "FURTHEST",
     "MOST_ROWS",
     "SLOPE",
     "SLOPE_BITS",
     "ExactSum",
     "Integers",
     "chunks",
+    "integer_matrix",
+    "margin_bits",
     "matrix_limit",
     "weighted_chunks",
 ]
@@ -43,7 +46,7 @@ ENTRY = 2.0**15 - 1.0  # the largest entry of a scaled row; it fits into 16 bits
 SLOPE = 2.0**21  # the largest slope of a row
 SLOPE_BITS = 17  # a slope of 1 is the integer 2^17
 MOST_ROWS = 1 << 12  # rows in one matrix product
-_FURTHEST = 1 << 60
+FURTHEST = 1 << 60  # a sum beyond is moved to this end, which never increases the distance of two sums
 _CACHED = 1 << 17  # numbers of one part: they stay in the cache of the processor
 
 
@@ -95,9 +98,20 @@ class ExactSum:
 
     def shifted(self, bits: int) -> NDArray[np.int64]:
         """The total times 2^bits, at most 2^60 in size."""
-        return np.asarray(np.clip(self.integers * (1 << bits), -_FURTHEST, _FURTHEST), dtype=np.int64)
+        return np.asarray(np.clip(self.integers * (1 << bits), -FURTHEST, FURTHEST), dtype=np.int64)
 
 
 def matrix_limit(columns: int) -> float:
     """The largest entry of an integer matrix whose products with a scaled row are exact."""
     return 2.0 ** min(math.floor(math.log2(EXACT / (2.0 * ENTRY * columns))), 26)
+
+
+def integer_matrix(matrix: Array) -> tuple[Integers, int]:
+    """The integers round(2^bits matrix) and the largest such bits for which products with scaled rows are exact."""
+    bits = math.floor(math.log2(matrix_limit(matrix.shape[1]) / float(np.abs(matrix).max())))
+    return np.array([[round(math.ldexp(x, bits)) for x in row] for row in matrix.tolist()], dtype=object), bits
+
+
+def margin_bits(width: int, weights: Array) -> int:
+    """The largest b for which the products of round(2^b weights) with scaled rows of `width` entries are exact."""
+    return math.floor(math.log2(EXACT / (2.0 * ENTRY * width * max(1.0, float(np.abs(weights).max())))))
