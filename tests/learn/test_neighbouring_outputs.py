@@ -85,7 +85,9 @@ def test_regressions_show_what_they_release_and_no_more(kind, settings):
         assert "coef_" in assert_alike(made, (X, one), (X, other))
 
 
-@pytest.mark.parametrize("settings", [{"solver": "statistics"}, {"solver": "whitened"}, {"solver": "gd", "passes": 1}])
+@pytest.mark.parametrize(
+    "settings", [{"solver": "statistics"}, {"solver": "whitened", "passes": 3}, {"solver": "gd", "passes": 1}]
+)
 def test_fits_with_joint_noise_show_what_they_release_and_no_more(settings):
     def made():
         paid = Ledger(None, epsilon=50.0, delta=1e-3)

@@ -32,11 +32,14 @@ def reserved_pair(ledger: Ledger | None, made: RowCount, rest: Rest, relation: R
             "the noise of this fit depends on the number of rows, which is released first, and a ledger whose noise "
             "is fixed in advance does not allow that; give n_rows=, or use an adaptive ledger."
         )
-    for pair in _statements(ledger, made, rest):
-        refused = _refused(ledger, made, rest, block, pair)
-        if refused is None:
+    states = _statements(ledger, made, rest)
+    for pair in states:
+        if ledger.would_cover(_both(made, rest), block=block, followed_by=pair):
             return pair
-    words = str(refused).removesuffix("; nothing was spent.")
+    try:
+        ledger.must_cover(_both(made, rest), block=block, followed_by=states[-1])
+    except BudgetExceeded as failure:
+        words = str(failure).removesuffix("; nothing was spent.")
     hints = [f"epsilon={value:g}" for value in _fitting(ledger, made, rest, relation, block)]
     if _alone(ledger, replace(made, left=made.epsilon + made.left), rest, block):
         hints.append("n_rows=... if the number of rows is public")
@@ -60,25 +63,17 @@ def _statements(ledger: Ledger, made: RowCount, rest: Rest) -> list[Budget | Non
     return [pair, None] if 2.0 * whole > ledger.cap.epsilon else [None, pair]
 
 
-def _refused(
-    ledger: Ledger, made: RowCount, rest: Rest, block: str, followed_by: Budget | None = None
-) -> BudgetExceeded | None:
-    """Why the ledger does not cover the number of rows and the model together; None if it does."""
-    both = [([made.mechanism.charge], Budget(made.epsilon, 0.0), 0.0), rest(made)]
-    try:
-        ledger.must_cover(both, block=block, followed_by=followed_by)
-    except BudgetExceeded as failure:
-        return failure
-    return None
+def _both(made: RowCount, rest: Rest) -> list[tuple[Sequence[Charge], Budget, float]]:
+    """The number of rows, and then the model."""
+    return [([made.mechanism.charge], Budget(made.epsilon, 0.0), 0.0), rest(made)]
 
 
 def _alone(ledger: Ledger, made: RowCount, rest: Rest, block: str) -> bool:
     """Does the ledger cover the model with the whole budget, without the number of rows?"""
     try:
-        ledger.must_cover([rest(made)], block=block)
+        return ledger.would_cover([rest(made)], block=block)
     except HushError:
         return False
-    return True
 
 
 def _fitting(ledger: Ledger, made: RowCount, rest: Rest, relation: Relation, block: str) -> list[float]:
@@ -88,8 +83,8 @@ def _fitting(ledger: Ledger, made: RowCount, rest: Rest, relation: Relation, blo
         middle = 0.5 * (low + high)
         try:
             smaller = RowCount.planned(middle, relation)
-            states = _statements(ledger, smaller, rest)
-            fits = any(_refused(ledger, smaller, rest, block, pair) is None for pair in states)
+            both, states = _both(smaller, rest), _statements(ledger, smaller, rest)
+            fits = any(ledger.would_cover(both, block=block, followed_by=pair) for pair in states)
         except HushError:
             fits = False
         low, high = (middle, high) if fits else (low, middle)

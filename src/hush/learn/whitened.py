@@ -121,21 +121,16 @@ def whitened_descent(
     columns, reach, count = rows.width, setting.clips[0], rows.source.n_rows
     relative = setting.rho * math.sqrt(columns)
     shape = geometry(found, columns, relative)
-    curvature, noise = rows.objective.curvature, Noise(part, paid)
     rows.measure(shape.matrix.astype(np.float64), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
-    unit = unit_bits(count, reach)
-    shift = rows.bits + SLOPE_BITS + shape.bits - unit
     weights = start.copy() if start.any() else _quadratic_start(found, shape, rows.objective, penalty, relative)
-    error = (part.deviation / (math.ldexp(1.0, unit) * count)) ** 2
+    error = (part.deviation / (math.ldexp(1.0, unit_bits(count, reach)) * count)) ** 2
     followed = rows.objective is SQUARED and setting.step == 1.0 and setting.averaged == 1 and relative < NOISY
     rule = StepRule.at(weights, found, shape.hessian, error, reach / math.sqrt(columns)) if followed else None
-    trace, previous = Trace(start.copy()), weights
+    trace, previous, noise = Trace(start.copy()), weights, Noise(part, paid)
     for index in range(setting.passes):
         halvings, length = (0, _step_length(setting, rows.objective, index)) if rule is None else rule.next(weights)
-        total = shape.matrix @ rows.gradient(weights, halvings)
-        released = noise.on(np.array([shifted(int(value), shift - halvings) for value in total], dtype=np.int64))
-        gradient = shape.back @ (np.ldexp(released, -unit - halvings) / count)
-        hessian = shape.hessian * (curvature / length)
+        gradient = _noisy_gradient(rows, shape, weights, reach, halvings, noise)
+        hessian = shape.hessian * (rows.objective.curvature / length)
         point = weights + setting.momentum * (weights - previous)
         previous = weights
         weights = quadratic_minimum(hessian, hessian @ point - gradient, penalty, 0.0)
@@ -151,6 +146,18 @@ def whitened_descent(
     held = 1.0 if rows.objective is SQUARED else 0.5  # of the bound on the curvature
     variance = error * response(setting, rows.objective, held=held) if rule is None else rule.noise
     return trace, shape, variance
+
+
+def _noisy_gradient(
+    rows: WholeRows, shape: Geometry, weights: Array, reach: float, halvings: int, noise: Noise
+) -> Array:
+    """The mean gradient of rows that are clipped at `reach`/2^halvings, with noise, in the coordinates of the rows."""
+    count = rows.source.n_rows
+    unit = unit_bits(count, reach) + halvings
+    shift = rows.bits + SLOPE_BITS + shape.bits - unit
+    total = shape.matrix @ rows.gradient(weights, halvings)
+    released = noise.on(np.array([shifted(int(value), shift) for value in total], dtype=np.int64))
+    return np.asarray(shape.back @ (np.ldexp(released, -unit) / count))
 
 
 #: Steps whose weights are averaged are 1, 1/2, 1/3 and then this long for squared loss.

@@ -108,8 +108,23 @@ class WithSeries:
         Each item has the charges of one entry, the pair that they were calibrated for, and its extra_delta. The first
         one states `followed_by`, as in `Ledger.spend`.
         """
-        from hush.ledger.entry import as_entry, moment
         from hush.ledger.refusal import refusal
+
+        missing = self._uncovered(releases, block, followed_by)
+        if missing is not None:
+            raise refusal(*missing)
+
+    def would_cover(
+        self, releases: Sequence[tuple[Any, Budget, float]], *, block: str = "", followed_by: Budget | None = None
+    ) -> bool:
+        """Would `must_cover` accept these releases? The words of a refusal, which take long, are not made."""
+        return self._uncovered(releases, block, followed_by) is None
+
+    def _uncovered(
+        self, releases: Sequence[tuple[Any, Budget, float]], block: str, followed_by: Budget | None
+    ) -> tuple[Account, Account, Entry] | None:
+        """The first release that the ledger does not cover: the account before and after it, and its entry."""
+        from hush.ledger.entry import as_entry, moment
 
         log, account = self._store.read()
         for place, (charges, budget, extra) in enumerate(releases, log.number + 1):
@@ -119,8 +134,9 @@ class WithSeries:
             grown = account.plus([entry])
             settled = grown.settled()
             if settled is None:
-                raise refusal(account, grown, entry)
+                return account, grown, entry
             account = settled
+        return None
 
     def plan(self, query: Any, *, times: int = 1, **options: Any) -> Any:
         """The plan of `times` releases of a query that uses all that is left; `options` are those of `query.plan`. In
