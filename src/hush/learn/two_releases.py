@@ -36,10 +36,7 @@ def reserved_pair(ledger: Ledger | None, made: RowCount, rest: Rest, relation: R
     for pair in states:
         if ledger.would_cover(_both(made, rest), block=block, followed_by=pair):
             return pair
-    try:
-        ledger.must_cover(_both(made, rest), block=block, followed_by=states[-1])
-    except BudgetExceeded as failure:
-        words = str(failure).removesuffix("; nothing was spent.")
+    words = _refusal(ledger, made, rest, block, states[-1])
     hints = [f"epsilon={value:g}" for value in _fitting(ledger, made, rest, relation, block)]
     if _alone(ledger, replace(made, left=made.epsilon + made.left), rest, block):
         hints.append("n_rows=... if the number of rows is public")
@@ -66,6 +63,15 @@ def _statements(ledger: Ledger, made: RowCount, rest: Rest) -> list[Budget | Non
 def _both(made: RowCount, rest: Rest) -> list[tuple[Sequence[Charge], Budget, float]]:
     """The number of rows, and then the model."""
     return [([made.mechanism.charge], Budget(made.epsilon, 0.0), 0.0), rest(made)]
+
+
+def _refusal(ledger: Ledger, made: RowCount, rest: Rest, block: str, pair: Budget | None) -> str:
+    """The words of the ledger's refusal."""
+    try:
+        ledger.must_cover(_both(made, rest), block=block, followed_by=pair)
+    except BudgetExceeded as failure:
+        return str(failure).removesuffix("; nothing was spent.")
+    return "the ledger was charged by somebody else in this moment; try again"
 
 
 def _alone(ledger: Ledger, made: RowCount, rest: Rest, block: str) -> bool:
