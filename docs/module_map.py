@@ -1,6 +1,6 @@
 """Write the map of modules in docs/architecture.md from the first sentence of each module's docstring.
 
-python docs/module_map.py
+    python docs/module_map.py
 """
 
 from __future__ import annotations
