@@ -55,7 +55,7 @@ class _Regression(RegressorMixin, LinearModel):
 
     def _request_for(self, rows: int) -> Request:
         l1, l2 = self._penalty(rows)
-        if self.penalise == "scaled" and l1 >= max(1.0, self.checked_max_weight):
+        if self.penalise != "original" and l1 >= max(1.0, self.checked_max_weight):
             ratio = f" and l1_ratio={self.l1_ratio:g}" if isinstance(self, ElasticNet) else ""
             raise InvalidParameter(
                 f"alpha must be below {self.alpha / l1:g} with penalise='scaled'{ratio}, got {self.alpha:g}: columns "
