@@ -133,7 +133,7 @@ def _learns(step: Any) -> bool:
 
 def about_delta(delta: float, rows: int) -> None:
     """Warn if delta is larger than one over the public or released number of rows."""
-    if delta * rows > 1.0:
+    if float(delta) * rows > 1.0:
         less = 10.0 ** math.floor(math.log10(0.1 / rows))
         say(
             f"delta={delta:g} is larger than 1/N for N = {rows:,} rows, and such a guarantee allows that a whole row "

@@ -17,6 +17,7 @@ from hush.learn.budget import Part
 from hush.learn.class_level import ClassLevel
 from hush.learn.defaults import Setting
 from hush.learn.descent import LARGEST, Noise, Trace
+from hush.learn.hidden_columns import visible
 from hush.learn.moment_solver import Products, quadratic_minimum
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
@@ -25,7 +26,7 @@ from hush.learn.whitened import Geometry, geometry, response, shifted, unit_bits
 from hush.learn.whole_rows import WholeRows
 from hush.learn.whole_sums import SLOPE_BITS, ExactSum, Integers, margin_bits
 
-__all__ = ["class_descent", "class_sums", "class_variance", "shrunk_classes"]
+__all__ = ["class_descent", "class_sums", "class_variances", "shrunk_classes"]
 
 Array = NDArray[np.float64]
 
@@ -97,14 +98,15 @@ def class_descent(
     return trace, shape
 
 
-def class_variance(error: float, setting: Setting, objective: Softmax, columns: int) -> float:
-    """The variance of the noise of a weight in whitened coordinates, if a gradient has noise of deviation `error`.
+def class_variances(error: float, setting: Setting, objective: Softmax, columns: int) -> tuple[float, float]:
+    """The variances of the noise of a weight in whitened coordinates, if a gradient has noise of deviation `error`.
 
-    The linear recursion of the steps has half of the curvature that they assume. Gradients that are clipped far below
-    their typical length hold the weights less.
+    The first one has half of the curvature that the steps assume, in their linear recursion. Gradients that are clipped
+    far below their typical length hold the weights less. The second one is for a direction without curvature.
     """
     held = 0.5 * min(1.0, setting.clips[0] / (_TYPICAL * math.sqrt(columns)))
-    return response(setting, objective, held=held) * error**2
+    variance, free = (response(setting, objective, held=curvature) * error**2 for curvature in (held, 0.0))
+    return variance, free
 
 
 def shrunk_classes(
@@ -145,8 +147,8 @@ def _minimum(hessian: Array, pull: Array, penalty: Penalty) -> Array:
 def _quadratic_start(found: Products, shape: Geometry, rows: WholeRows, penalty: Penalty) -> Array:
     """The minimum of the loss expanded at 0, log C - (e_y - 1/C).m + |m - mean m|^2/(2 C), with limited margins.
 
-    The features start at 0 if their products with the classes are not longer than noise alone explains, by two standard
-    deviations; and so do the intercepts.
+    Weights of hidden columns start at 0. All features start at 0 if their products with the classes are not longer than
+    noise alone explains, by two standard deviations; and so do the intercepts.
     """
     classes, width = rows.objective.outputs, len(shape.hessian)
     signs = _centred(found.matrix[width:, :width])
@@ -157,5 +159,6 @@ def _quadratic_start(found: Products, shape: Geometry, rows: WholeRows, penalty:
     # the products hold sqrt(C/(C-1)) (e_y - 1/C); the expanded loss is multiplied by C
     pull = signs * math.sqrt(classes * (classes - 1.0))
     weights = _minimum(shape.hessian, pull, Penalty(classes * penalty.l1, classes * penalty.l2))
+    weights[:, : rows.source.n_features] *= visible(found, rows.source.n_features)
     length, most = float(np.einsum("ck,kl,cl->", weights, shape.hessian, weights)), _LARGEST_SIGNAL * (classes - 1)
     return weights * math.sqrt(most / length) if length > most else weights

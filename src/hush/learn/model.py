@@ -20,6 +20,7 @@ from hush.learn.fit_caution import about_fit, noise_of
 from hush.learn.fit_receipt import convergence, guarantee, of_chain, receipt, started_words
 from hush.learn.from_table import fit_table
 from hush.learn.given_rows import is_table
+from hush.learn.planning import checked_budget
 from hush.learn.relation import Relation
 from hush.learn.scaling import span_of, to_be_found
 from hush.learn.scikit_learn import (
@@ -27,10 +28,10 @@ from hush.learn.scikit_learn import (
     BaseEstimator,
     check_is_fitted,
     checked_rows,
+    fitting,
     limit_of_weight,
     shares_of_weight,
     sharing_clone,
-    unchanged_on_failure,
 )
 from hush.learn.training import Fit, Request
 from hush.ledger import Ledger
@@ -192,7 +193,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         """
         about_callers(ledger=self.ledger, private=self.epsilon != np.inf)
         table = is_table(X)
-        with unchanged_on_failure(self):
+        with fitting(self):
             if table:
                 fit_table(self, X, y, sample_weight, features, rows_per_unit, n_rows)
             else:
@@ -218,6 +219,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
 
     def _request(self, l1: float, l2: float, **changed: Any) -> Request:
         settings = {name: getattr(self, name) for name in _SETTINGS} | changed
+        settings["epsilon"], settings["delta"] = checked_budget(self)
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise reject("fit_intercept", self.fit_intercept, "True or False")
         settings |= {"fit_intercept": bool(self.fit_intercept), "relation": self._relation, "searched": self._searched}

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,13 @@ __all__ = [
     "check_is_fitted",
     "checked_rows",
     "clone",
+    "fitting",
     "get_tags",
     "limit_of_weight",
     "one_thread",
+    "python_numbers",
     "shares_of_weight",
     "sharing_clone",
-    "unchanged_on_failure",
 ]
 
 
@@ -154,16 +156,32 @@ def _weights(given: Any) -> NDArray[np.float64] | None:
     return np.asarray(made)
 
 
+def python_numbers(given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters, with numbers of other types, such as numpy's, as Python's int or float."""
+    return {name: _python_number(value) for name, value in given.items()}
+
+
+def _python_number(value: Any) -> Any:
+    value = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | Decimal):
+        return value
+    with contextlib.suppress(ValueError, OverflowError):  # a signalling NaN, or a fraction beyond all floats
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+    return value
+
+
 @contextlib.contextmanager
-def unchanged_on_failure(model: Any) -> Iterator[None]:
-    """Restore the estimator if its fit fails or is interrupted."""
-    before = dict(vars(model))
+def fitting(model: Any) -> Iterator[None]:
+    """Restore the estimator if its fit fails or is interrupted. Meanwhile its parameters are Python's numbers."""
+    before, given = dict(model.__dict__), model.get_params(deep=False)
     try:
+        model.__dict__.update(python_numbers(given))
         yield
     except BaseException:
         model.__dict__.clear()
         model.__dict__.update(before)
         raise
+    model.__dict__.update(given)
 
 
 def sharing_clone(model: Any) -> Any:

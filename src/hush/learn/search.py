@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from hush.errors import as_float, budgets, deltas, within
+from hush.errors import within
 from hush.learn import label
 from hush.learn.candidates import candidates_of, searched_names
 from hush.learn.caution import NoRandomState, about_callers, about_delta
@@ -17,6 +17,7 @@ from hush.learn.estimator import LogisticRegression
 from hush.learn.fit_receipt import Receipt, charged, row_count
 from hush.learn.holdout_score import noisy_score
 from hush.learn.model import LinearModel
+from hush.learn.planning import checked_budget
 from hush.learn.progress import announce, level
 from hush.learn.row_count import RowCount
 from hush.learn.scikit_learn import (
@@ -25,7 +26,9 @@ from hush.learn.scikit_learn import (
     available_if,
     check_is_fitted,
     clone,
+    fitting,
     get_tags,
+    python_numbers,
     sharing_clone,
 )
 from hush.learn.search_plan import Scheme, must_be_chargeable, parts_of, pay_for, scheme_of
@@ -113,12 +116,16 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         best_estimator_, best_params_ and best_score_ describe the best run; guarantee_ and receipt_ cover the whole
         search. `n_rows` is for an estimator with neighbours="add-remove", as in `LinearModel.fit`.
         """
+        with fitting(self):
+            self._search(X, y, n_rows)
+        return self
+
+    def _search(self, X: Any, y: Any, n_rows: int | None) -> None:
         must_be_ledger(self.ledger)
         must_be_secure(self.entropy)
         about_callers(ledger=self.ledger, private=True)
         candidates = candidates_of(self.estimator, self.param_grid)
-        loud = level("verbose", self.verbose) > 0
-        first = self._model(candidates[0])
+        loud, first = level("verbose", self.verbose) > 0, self._model(candidates[0])
         must_need(n_rows, first._relation)
         rows, target = first._checked(X, y, accept_sparse=False)
         if isinstance(first, LogisticRegression):
@@ -128,16 +135,12 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
             entry = pay_for(made, self.ledger)
         begun = datetime.now(UTC).isoformat(timespec="seconds")
         if loud:
-            announce(
-                f"PrivateSearchCV: searching {len(made.models)} settings, "
-                f"training on {made.kept} rows, scoring on {made.held} rows"
-            )
-        winner, best = self._best(made, rows, target)
-        self._write(made, counted, winner, best, entry, begun)
+            parts = f"training on {made.kept} rows, scoring on {made.held} rows"
+            announce(f"PrivateSearchCV: searching {len(made.models)} settings, {parts}")
+        self._write(made, counted, *self._best(made, rows, target), entry, begun)
         about_delta(self.delta, made.kept + made.held)
         if loud:
             announce("PrivateSearchCV: finished")
-        return self
 
     def _planned(
         self, candidates: list[dict[str, Any]], first: LinearModel, true_rows: int, declared: int | None
@@ -179,6 +182,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
     def _model(self, settings: dict[str, Any]) -> LinearModel:
         model: LinearModel = clone(self.estimator)
         model.set_params(**settings, verbose=0, entropy=self.entropy)
+        model.__dict__.update(python_numbers(model.get_params(deep=False)))
         # Renyi accounting gains nothing from other families at these numbers of updates
         if model.family is None and self.delta != 0.0:
             model.family, model._searched = "gaussian", True
@@ -187,15 +191,12 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
     def _scheme(
         self, candidates: list[dict[str, Any]], first: LinearModel, rows: int, counted: RowCount | None = None
     ) -> Scheme:
-        epsilon = float(
-            budgets("epsilon", as_float("epsilon", self.epsilon, "a number greater than 0", "write epsilon=1.0"))
-        )
-        delta = float(deltas("delta", as_float("delta", self.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
+        budget = Budget.asked(*checked_budget(self))  # an infinite epsilon is refused
         holdout = within("holdout", self.holdout, 0.01, 0.9, "write holdout=0.2")
         parts = parts_of(rows, holdout, hidden=first._relation.hides_rows)
         runs = Runs.expected(2.0 * len(candidates) if self.tries is None else self.tries, self.eta)
         models = [_known(self._model(one), first) for one in candidates]
-        return scheme_of(models, first, runs, _left(Budget(epsilon, delta), counted), parts)
+        return scheme_of(models, first, runs, _left(budget, counted), parts)
 
     def _write(
         self, made: Scheme, counted: Counted, winner: LinearModel, best: float, entry: Entry | None, begun: str
@@ -228,8 +229,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         winner.receipt_ = winner.receipt_ | {name: whole[name] for name in same}  # not the values of one run
         if counted.made is not None:
             winner.receipt_ |= {"public": ["the number of features", *winner.receipt_["public"][1:]]}
-        winner.set_params(epsilon=self.epsilon, delta=self.delta)
-        self.best_estimator_ = winner
+        self.best_estimator_ = winner.set_params(epsilon=self.epsilon, delta=self.delta)
         self.best_params_ = {name: getattr(winner, name) for name in searched_names(self.param_grid)}
         self.best_score_ = best
         self.guarantee_ = promise

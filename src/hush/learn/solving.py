@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.learn.class_level import ClassLevel
-from hush.learn.classes_solver import class_descent, class_variance, shrunk_classes
+from hush.learn.classes_solver import class_descent, class_variances, shrunk_classes
 from hush.learn.descent import Trace, descend
+from hush.learn.hidden_columns import kept_of_hidden, visible
 from hush.learn.moment_solver import Products, grain_bits, products, quadratic_minimum, row_products
 from hush.learn.noiseless import newton
 from hush.learn.objective import LOGISTIC, SQUARED
@@ -24,7 +25,7 @@ from hush.learn.rows import Rows
 from hush.learn.scaling import Scaling
 from hush.learn.shrinkage import shrunk
 from hush.learn.softmax import Softmax
-from hush.learn.sparse import visible, without_small
+from hush.learn.sparse import without_small
 from hush.learn.whitened import gradient_grain, whitened_descent
 from hush.learn.whole_rows import WholeRows
 from hush.learn.whole_sums import weighted_chunks
@@ -141,17 +142,19 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
         if isinstance(request.objective, Softmax):
             trace, shape = class_descent(rows, request.objective, *settings, after_pass=problem.after_pass)
         else:
-            trace, shape, variance = whitened_descent(rows, *settings, after_pass=problem.after_pass)
-    origin, constant = _origin(problem), request.fit_intercept
-    last = trace.weights[-1] - origin
+            trace, shape, variance, free = whitened_descent(rows, *settings, after_pass=problem.after_pass)
+    origin, constant, features = _origin(problem), request.fit_intercept, problem.source.n_features
+    last, seen = trace.weights[-1] - origin, visible(found, features)
     if isinstance(request.objective, Softmax):
         error = part.deviation * setting.clips[0] / (gradient_grain(made.rows, setting.clips[0]) * made.rows)
-        variance = class_variance(error, setting, request.objective, problem.width)
+        variance, free = class_variances(error, setting, request.objective, problem.width)
+        kept = kept_of_hidden(last, seen, shape.hessian, free * (request.objective.outputs - 1))
         last = shrunk_classes(last, shape.hessian, variance, problem.level, constant=constant)
     else:
+        kept = kept_of_hidden(last, seen, shape.hessian, free)
         last = shrunk(last, shape.hessian, variance, request.objective, problem.level, constant=constant)
-    last = without_small(last + origin, variance / np.diag(shape.hessian), problem.penalty)
-    trace.weights[-1] = visible(last, found, problem.source.n_features)
+    last[..., :features] *= kept
+    trace.weights[-1] = without_small(last + origin, variance / np.diag(shape.hessian), problem.penalty)
     trace.second_moments = shape.hessian
     return trace
 
@@ -205,7 +208,7 @@ def _from_products(problem: Problem, paid: Paid) -> Trace:
         size = np.maximum(np.diag(hessian), noise)
         variance = found.error**2 * (1.0 + float(weights @ weights)) / size**2
         weights = without_small(weights, variance, penalty)
-    weights = visible(weights, found, problem.source.n_features)
+    weights[: problem.source.n_features] *= visible(found, problem.source.n_features)
     trace = Trace(problem.start, [weights], [hessian @ weights - pull])
     trace.second_moments = hessian + noise * np.eye(problem.width)
     if problem.after_pass is not None:

@@ -1,8 +1,9 @@
 """The steps and clips of whitened gradients for squared loss, chosen from released numbers while the fit goes on.
 
 In whitened coordinates a step goes from the weights w to w - g h/q, where g is the noisy gradient and q the curvature.
-Three numbers are followed, each for one coordinate: `unknown` is the variance of what the steps have still to correct,
-`noise` that of the noise in the weights, and `start` that of the noise of the released products in the weights.
+Four numbers are followed, each for one coordinate: `unknown` is the variance of what the steps have still to correct,
+`noise` that of the noise in the weights, `start` that of the noise of the released products in the weights, and `free`
+that of the noise of all gradients in a weight which no curvature holds back.
 
 - The residuals have about the variance r^2 = t't - 2 w.X't + w'Hw, from the released products, plus what the noise of
   the products hides. If r is small, a clip of half the size, a quarter and so on has less noise and as little bias. The
@@ -52,6 +53,7 @@ class StepRule:
     unknown: float
     noise: float
     start: float
+    free: float = 0.0
 
     @classmethod
     def at(cls, weights: Array, products: Products, hessian: Array, gradient: float, clip: float) -> StepRule:
@@ -80,6 +82,7 @@ class StepRule:
         left = (1.0 - length * held) ** 2
         self.noise = left * self.noise + length**2 * error
         self.start *= left
+        self.free += length**2 * error
         return halvings, length
 
     def moved(self, move: Array) -> None:

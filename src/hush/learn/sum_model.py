@@ -28,9 +28,9 @@ from hush.learn.scikit_learn import (
     BaseEstimator,
     check_is_fitted,
     checked_rows,
+    fitting,
     one_thread,
     sharing_clone,
-    unchanged_on_failure,
 )
 from hush.learn.wide_bounds import Seen, about_features
 from hush.ledger import Ledger
@@ -85,7 +85,7 @@ class SumModel(NoRandomState, BaseEstimator):
         """
         about_callers(ledger=self.ledger, private=self.epsilon != math.inf)
         found = list[Seen]()
-        with unchanged_on_failure(self), one_thread():
+        with fitting(self), one_thread():
             yield found
         if self.epsilon == math.inf:
             return

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from hush.learn.budget import Part, Wish
 from hush.learn.defaults import NOISY, Setting
 from hush.learn.descent import LARGEST, Noise, Trace
+from hush.learn.hidden_columns import visible
 from hush.learn.moment_solver import Products, quadratic_minimum
 from hush.learn.objective import LOGISTIC, SQUARED, Objective
 from hush.learn.paid import Paid
@@ -34,6 +36,7 @@ from hush.learn.whole_sums import SLOPE_BITS, Integers, integer_matrix
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 
 __all__ = [
+    "Descended",
     "Geometry",
     "geometry",
     "gradient_grain",
@@ -88,6 +91,18 @@ class Geometry:
     back: Array
 
 
+class Descended(NamedTuple):
+    """The steps, their geometry, and two variances of the noise of a whitened weight.
+
+    `variance` follows the curvature that is expected, and `free` is for a direction without any.
+    """
+
+    trace: Trace
+    shape: Geometry
+    variance: float
+    free: float
+
+
 def geometry(found: Products, columns: int, relative: float) -> Geometry:
     """H from noisy products. `relative` is the noise of a gradient, rho sqrt(K).
 
@@ -113,16 +128,13 @@ def whitened_descent(
     paid: Paid,
     *,
     after_pass: Callable[[int, Trace], None] | None = None,
-) -> tuple[Trace, Geometry, float]:
-    """Gradient steps from the minimum of the released quadratic loss, or from `start` if it is not 0.
-
-    The last number is the variance of the noise of the weights in one whitened coordinate.
-    """
+) -> Descended:
+    """Gradient steps from the minimum of the released quadratic loss, or from `start` if it is not 0."""
     columns, reach, count = rows.width, setting.clips[0], rows.source.n_rows
     relative = setting.rho * math.sqrt(columns)
     shape = geometry(found, columns, relative)
     rows.measure(shape.matrix.astype(np.float64), math.ldexp(reach, rows.bits + SLOPE_BITS + shape.bits))
-    weights = start.copy() if start.any() else _quadratic_start(found, shape, rows.objective, penalty, relative)
+    weights = start.copy() if start.any() else _quadratic_start(found, shape, rows, penalty, relative)
     error = (part.deviation / (math.ldexp(1.0, unit_bits(count, reach)) * count)) ** 2
     followed = rows.objective is SQUARED and setting.step == 1.0 and setting.averaged == 1 and relative < NOISY
     rule = StepRule.at(weights, found, shape.hessian, error, reach / math.sqrt(columns)) if followed else None
@@ -143,9 +155,11 @@ def whitened_descent(
             after_pass(index + 1, trace)
     if setting.averaged > 1:
         trace.weights[-1] = np.mean(trace.weights[-setting.averaged :], axis=0)
+    if rule is not None:
+        return Descended(trace, shape, rule.noise, rule.free)
     held = 1.0 if rows.objective is SQUARED else 0.5  # of the bound on the curvature
-    variance = error * response(setting, rows.objective, held=held) if rule is None else rule.noise
-    return trace, shape, variance
+    variance, free = (error * response(setting, rows.objective, held=curvature) for curvature in (held, 0.0))
+    return Descended(trace, shape, variance, free)
 
 
 def _noisy_gradient(
@@ -189,14 +203,13 @@ def shifted(value: int, shift: int) -> int:
     return min(max(made, -(1 << 61)), 1 << 61)
 
 
-def _quadratic_start(
-    found: Products, shape: Geometry, objective: Objective, penalty: Penalty, relative: float
-) -> Array:
-    """The minimum of the loss expanded at 0, no longer than a model can be.
+def _quadratic_start(found: Products, shape: Geometry, rows: WholeRows, penalty: Penalty, relative: float) -> Array:
+    """The minimum of the loss expanded at 0, no longer than a model can be. Weights of hidden columns start at 0.
 
     `relative` is the noise of a gradient, nu. If it is large, gradients are clipped so much that five steps do not
     remove the noise of the start. So the start of a regression is then shrunk by its known noise.
     """
+    objective, features = rows.objective, rows.source.n_features
     pull = found.matrix[:-1, -1]
     factor = 1.0 / objective.curvature
     if objective is LOGISTIC:  # the target is the label as -1 or 1: the loss is log 2 - (y - 1/2) m + m^2/8
@@ -206,4 +219,5 @@ def _quadratic_start(
         inverse = np.linalg.inv(shape.hessian)
         seen, noise = float(pull @ inverse @ pull), found.error**2 * float(np.trace(inverse))
         weights *= max(0.0, 1.0 - noise / seen) if seen > 0.0 else 0.0
+    weights[:features] *= visible(found, features)
     return limited(weights, shape.hessian, objective)

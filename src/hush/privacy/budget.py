@@ -17,6 +17,7 @@ from hush.errors import (
     IncompleteCall,
     InvalidParameter,
     Unsupported,
+    as_float,
     budgets,
     deltas,
     made_like,
@@ -50,12 +51,19 @@ NEIGHBOURS_IN_WORDS = {
 USUAL_DELTA = 1e-6
 
 
-def _check_pair(epsilon: Any, delta: Any) -> None:
-    """Both are numbers: epsilon is 0 or greater (infinite where there is no guarantee), delta is in [0, 1]."""
-    if not isinstance(epsilon, int | float) or not epsilon >= 0.0:
-        raise reject("epsilon", epsilon, "a number, 0 or greater", "write epsilon=1.0")
-    if not isinstance(delta, int | float) or not 0.0 <= delta <= 1.0:
-        raise reject("delta", delta, "a number in [0, 1]", "write delta=1e-6")
+def _check_pair(pair: Budget | Guarantee) -> None:
+    """Both are real numbers: epsilon is 0 or greater (infinite where there is no guarantee), delta is in [0, 1].
+
+    Numbers of other types, such as those of numpy, become floats.
+    """
+    limits = {"epsilon": (math.inf, "a number, 0 or greater", "1.0"), "delta": (1.0, "a number in [0, 1]", "1e-6")}
+    for name, (most, allowed, example) in limits.items():
+        value, instead = getattr(pair, name), f"write {name}={example}"
+        number = as_float(name, value, allowed, instead)
+        if not 0.0 <= number <= most:
+            raise reject(name, value, allowed, instead)
+        if not isinstance(value, int | float):
+            object.__setattr__(pair, name, number)
 
 
 @lru_cache(maxsize=256)
@@ -115,7 +123,7 @@ class Budget:
             for name in ("epsilon", "delta"):
                 if isinstance(getattr(self, name), float) and math.isnan(getattr(self, name)):
                     raise IncompleteCall(f"Budget is missing {name}; write Budget(1.0, 1e-6), or Budget(rho=0.1).")
-            _check_pair(self.epsilon, self.delta)
+            _check_pair(self)
             return
         name, amount = ("rho", self.rho) if self.mu is None else ("mu", self.mu)
         if self.rho is not None and self.mu is not None:
@@ -196,7 +204,7 @@ class Guarantee:
     covers: str = ""
 
     def __post_init__(self) -> None:
-        _check_pair(self.epsilon, self.delta)
+        _check_pair(self)
         whole("times", self.times)
         one_of("notion", self.notion, ("dp", "pdp"))
         one_of("neighbours", self.neighbours, NEIGHBOURS)

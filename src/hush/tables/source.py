@@ -15,7 +15,7 @@ from hush.tables.arrow import as_arrow
 from hush.tables.engines import engine_of, must_not_be_compile_only
 from hush.tables.engines import pyspark as spark
 from hush.tables.engines.contract import WITHHELD, Source
-from hush.tables.engines.duckdb import was_interrupted
+from hush.tables.engines.duckdb import PARQUET_OPTIONS, was_interrupted
 from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, must_not_fail, operations
 from hush.tables.interrupt import in_thread
 from hush.tables.source_label import described, file_label, short, without_password
@@ -101,7 +101,7 @@ def rows_of(relation: Any) -> Any:
 
 
 def checked(source: Source) -> Source:
-    engine_of(source.backend).check(source.backend)
+    engine_of(source.backend).check(source)
     return source
 
 
@@ -163,7 +163,7 @@ def from_file(path: str, name: str | None, backend: Any = None) -> Source:
     # The types of a CSV or JSON file are inferred from all rows, so that no row fails to fit them later. The schema is
     # declared public, types included.
     reader = {
-        "parquet": f"read_parquet('{quoted}')",
+        "parquet": f"read_parquet('{quoted}', {PARQUET_OPTIONS})",
         "json": f"read_json('{quoted}', sample_size=-1, maximum_sample_files=2147483647)",
     }.get(form, f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)")
     trouble = ""
@@ -252,7 +252,9 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
 
 def database_source(backend: Any, path: str, table: str, view: str, name: str | None) -> Source:
     label = short(f"{file_label(path)}, table {table}", f"{len(table)} characters of a table's name")
-    return Source(relation_of(backend, view), backend, label, owned=True, reopen=partial(from_file, path, name))
+    return checked(
+        Source(relation_of(backend, view), backend, label, owned=True, reopen=partial(from_file, path, name))
+    )
 
 
 def missing(path: str) -> InvalidParameter:

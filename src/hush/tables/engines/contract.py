@@ -72,8 +72,8 @@ class Engine:
     hash: Callable[[list[Any], Any], Any] | None = None
     #: the number of the last eight digits of a hexadecimal text, if it has a faster way than one by one
     digits: Callable[[Any], Any] | None = None
-    #: raises an error if a connection cannot be used
-    check: Callable[[Any], None] = lambda backend: None
+    #: raises an error if a source cannot be used
+    check: Callable[[Source], None] = lambda source: None
     #: does an error mean that somebody stopped the query?
     stopped: Callable[[Exception], bool] = lambda failure: False
     #: why this engine cannot compute an operation of Ibis without failing on some rows; empty if it can

@@ -1,16 +1,31 @@
-"""DuckDB: the engine of files and frames."""
+"""DuckDB: the engine of files and frames.
+
+DuckDB skips parts of a Parquet file by the least and the largest value of each column, which the file states without
+NaN, and by default it concludes that there is no NaN. So one row could decide how the NaN of all other rows are read.
+`PARQUET_OPTIONS` forbids this conclusion in the files that hush opens, and `check` refuses views that allow it.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from hush.errors import Unsupported
 from hush.tables.engines.builtin import hash_of_any_arguments, try_function
 from hush.tables.engines.contract import Engine, Source, memory_tables, step_by_step
+from hush.tables.expression import operations
 from hush.tables.interrupt import interruptible
 
-__all__ = ["ENGINE", "sql_of", "was_interrupted"]
+__all__ = ["ENGINE", "PARQUET_OPTIONS", "sql_of", "was_interrupted"]
+
+#: What `read_parquet` needs so that NaN are read as they are.
+PARQUET_OPTIONS = "can_have_nan=true"
+_ALLOWED = re.compile(r"\bcan_have_nan\b\W*\btrue\b", re.IGNORECASE)
+#: Operators that skip parts of files by their least and largest values.
+_SKIPPING = re.compile("PARQUET|DELTA|ICEBERG|DUCKLAKE")
 
 
 def sql_of(backend: Any, relation: Any) -> str:
@@ -53,6 +68,50 @@ def rows_of(connection: Any, query: str, tables: Mapping[str, Any], size: int, *
             connection.close()
 
 
+def must_see_nan(source: Source) -> None:
+    """Refuse views of Parquet files, unless all of them were written with `PARQUET_OPTIONS`.
+
+    Only views and plans are read here, no rows. The types of a view's columns do not matter: it may have a condition on
+    another column.
+    """
+    connection = source.backend.con
+    for node in source.relation.op().find(operations().DatabaseTable):
+        views = dict(connection.execute("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal").fetchall())
+        text = " ".join(views[name] for name in _below(str(node.name), views))
+        if _skipping_scans(connection, sql_of(source.backend, node.to_expr())) > len(_ALLOWED.findall(text)):
+            raise Unsupported(
+                "source is a view of Parquet files, and DuckDB would let one row hide the NaN of other rows; open the "
+                "files themselves, as in table('visits.parquet', unit=...), or write "
+                f"{PARQUET_OPTIONS} in read_parquet of the view, or write CREATE TABLE instead of CREATE VIEW."
+            )
+
+
+def _below(name: str, views: Mapping[str, str]) -> set[str]:
+    """The views that a view is made of, by their names in the SQL, with itself."""
+    found, waiting = set[str](), {name} & views.keys()
+    while waiting:
+        found |= waiting
+        words = set(re.findall(r"\w+", " ".join(views[one] for one in waiting)))
+        waiting = (words & views.keys()) - found
+    return found
+
+
+def _skipping_scans(connection: Any, query: str) -> int:
+    """How many operators of the plan skip parts of files. The plan is that before any optimisation."""
+    ((before,),) = connection.execute("SELECT current_setting('explain_output')").fetchall()
+    try:
+        connection.execute("SET explain_output = 'all'")
+        plans = dict(connection.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall())
+    finally:
+        connection.execute(f"SET explain_output = '{before}'")
+    count, waiting = 0, list(json.loads(plans["logical_plan"]))
+    while waiting:
+        node = waiting.pop()
+        count += _SKIPPING.search(node["name"]) is not None
+        waiting += node["children"]
+    return count
+
+
 def was_interrupted(failure: Exception) -> bool:
     """Did somebody interrupt the query?"""
     import duckdb
@@ -65,6 +124,7 @@ ENGINE = Engine(
     batches,
     binary="binary",
     hash=hash_of_any_arguments("hash"),
+    check=must_see_nan,
     stopped=was_interrupted,
     compile=sql_of,
     reuses=True,

@@ -48,6 +48,16 @@ log = logging.getLogger("hush.tables")
 
 #: The settings of sessions that hush starts: no web page, no progress bar, and an error on integer overflow.
 SETTINGS = {"spark.ui.enabled": "false", "spark.sql.ansi.enabled": "true", "spark.ui.showConsoleProgress": "false"}
+#: Spark skips parts of files by the least and the largest value of each column, which the files state without NaN. So
+#: one row could decide whether the NaN of all other rows are read. These settings make it read all parts.
+READ_ALL = dict.fromkeys(
+    (
+        *("spark.sql.parquet.filterPushdown", "spark.sql.parquet.aggregatePushdown"),
+        *("spark.sql.orc.filterPushdown", "spark.sql.orc.aggregatePushdown"),
+        "spark.databricks.delta.stats.skipping",
+    ),
+    "false",
+)
 TYPES = {"int64": "bigint", "string": "string", "bool": "boolean", "date32[day]": "date"}
 
 
@@ -131,13 +141,19 @@ def same_session(one: Any, other: Any) -> bool:
     return one.name == other.name == "pyspark" and session_of(one) is session_of(other)
 
 
-def must_be_ansi(backend: Any) -> None:
+def must_be_ansi(source: Source) -> None:
     """Reject a session in which integers overflow without an error."""
-    if str(session_of(backend).conf.get("spark.sql.ansi.enabled", "false")).lower() != "true":
+    if str(session_of(source.backend).conf.get("spark.sql.ansi.enabled", "false")).lower() != "true":
         raise Unsupported(
             "integers overflow without an error in this Spark session; call "
             "spark.conf.set('spark.sql.ansi.enabled', 'true') first."
         )
+
+
+def read_all(session: Any) -> None:
+    """Set what makes Spark read all parts of files. The settings stay: another query may be running with them."""
+    for name, value in READ_ALL.items():
+        session.conf.set(name, value)
 
 
 def read_file(backend: Any, path: str, form: str) -> Any:
@@ -169,6 +185,7 @@ def batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
     backend, tables = source.backend, memory_tables(relation)
     session, query, schema = session_of(backend), backend.compile(relation), relation.schema().to_pyarrow()
     tag = Tag(session)
+    read_all(session)
 
     def produce() -> Iterator[Any]:
         with tag.on_jobs(), views(session, tables):
@@ -203,6 +220,7 @@ def write_in_batches(
     `numbers` are the columns after the keys; True for whole numbers.
     """
     session, query, tag = session_of(backend), backend.compile(relation), Tag(session_of(backend))
+    read_all(session)
 
     def write() -> None:
         with tag.on_jobs():
