@@ -17,7 +17,8 @@ from marker import table
 from scipy.stats import beta
 
 from hush.learn.level import NO_KNEE, level_wish, stretched, tapered
-from hush.learn.scaling import GRAIN, Span, shrunk_mean
+from hush.learn.means_and_spreads import shrunk_mean
+from hush.learn.scaling import GRAIN, Span
 
 POINTS, DRAWS = 2000, 100
 #: the deviation of the noise of a plain mean of z

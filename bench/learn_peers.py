@@ -34,8 +34,9 @@ from hush_papers.flipped_huber.learning_data import NAMES, LearningSet, learning
 import hush
 from hush.learn import Lasso, LogisticRegression
 from hush.learn.budget import allot
+from hush.learn.means_and_spreads import MomentSums, moments_wish, private_scaling
 from hush.learn.paid import Paid
-from hush.learn.scaling import MomentSums, Span, moments_wish, private_scaling
+from hush.learn.scaling import Span
 from hush.ledger import unaccounted
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)

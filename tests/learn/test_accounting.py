@@ -19,10 +19,10 @@ from hush.learn.budget import Wish, allot, allowed_families
 from hush.learn.class_level import CLASSES, class_share
 from hush.learn.defaults import setting
 from hush.learn.descent import updates_wish
+from hush.learn.means_and_spreads import moments_wish
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import SQUARED
 from hush.learn.planning import plan
-from hush.learn.scaling import moments_wish
 from hush.noise import catalogue
 from hush.privacy.charge import Budget
 from hush.sampling.entropy import SecureEntropy

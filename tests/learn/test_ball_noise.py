@@ -17,10 +17,10 @@ from hush.learn import LogisticRegression
 from hush.learn.budget import Part, allot
 from hush.learn.defaults import setting
 from hush.learn.descent import Noise, updates_wish
+from hush.learn.means_and_spreads import moments_wish
 from hush.learn.moment_solver import products_wish
 from hush.learn.objective import SQUARED
 from hush.learn.paid import Paid
-from hush.learn.scaling import moments_wish
 from hush.learn.training import plan
 from hush.ledger import unaccounted
 from hush.noise.ball import Ball

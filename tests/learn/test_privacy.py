@@ -21,9 +21,10 @@ from hush.learn import ElasticNet, Lasso, LogisticRegression, Ridge
 from hush.learn.block_rows import MemoryRows
 from hush.learn.descent import Noise
 from hush.learn.label_search import found, labels_plan
+from hush.learn.means_and_spreads import private_scaling
 from hush.learn.objective import SQUARED
 from hush.learn.paid import Paid
-from hush.learn.scaling import Span, private_scaling
+from hush.learn.scaling import Span
 from hush.learn.training import Plan, Request, pay, plan, train
 from hush.ledger import payment, unaccounted
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy

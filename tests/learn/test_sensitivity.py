@@ -19,11 +19,12 @@ from learn.watched import SOLVERS, SOURCES, estimator, family, public_state, ref
 
 from hush import InvalidParameter, Unsupported
 from hush.learn import LogisticRegression, Ridge, screening
+from hush.learn.means_and_spreads import moment_sums, moments_wish
 from hush.learn.moment_solver import _ABOVE, _DIAGONAL, grain_bits, products_wish, shorten
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.relation import Relation
 from hush.learn.rows import Rows, grain
-from hush.learn.scaling import Scaling, Span, moment_sums, moments_wish
+from hush.learn.scaling import Scaling, Span
 from hush.learn.whole_rows import WholeRows
 from hush.ledger.payment import Draws
 from hush.sampling.entropy import DeterministicTestEntropy

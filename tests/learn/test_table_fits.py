@@ -14,11 +14,12 @@ from hush import Ledger, report, tables
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
 from hush.learn import Lasso, LogisticRegression, PrivateSearchCV, Ridge, whole_rows
 from hush.learn.block_rows import MemoryRows, TableRows
+from hush.learn.means_and_spreads import moments_wish
 from hush.learn.moment_solver import product_sums, products_wish
 from hush.learn.objective import LOGISTIC, SQUARED
 from hush.learn.relation import Relation
 from hush.learn.row_count import RowCount
-from hush.learn.scaling import Scaling, Span, moments_wish
+from hush.learn.scaling import Scaling, Span
 from hush.learn.whole_rows import WholeRows
 from hush.ledger.payment import Draws
 from hush.tables.row_blocks import RowBlocks

@@ -15,9 +15,10 @@ from hypothesis.extra.numpy import arrays
 import hush.learn
 from hush.learn.block_rows import MemoryRows
 from hush.learn.defaults import setting
+from hush.learn.means_and_spreads import MomentSums
 from hush.learn.moment_solver import Products
 from hush.learn.objective import LOGISTIC, SQUARED
-from hush.learn.scaling import MomentSums, Scaling, Span
+from hush.learn.scaling import Scaling, Span
 from hush.learn.shrinkage import limited, shrunk
 from hush.learn.whitened import geometry, gradient_grain, gradients_wish, response, shifted, unit_bits
 from hush.learn.whole_rows import WholeRows

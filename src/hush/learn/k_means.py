@@ -7,7 +7,7 @@ same nearest centre, the block moves by |q - q'| <= 2 g. If not, two blocks move
 is 2 g together. The count costs nothing. In l1 the move is at most 2 g + 2 sqrt(K) g.
 
 The nearest centre of a row is found in exact integers, so it depends on this row and on released centres only. The
-start uses the noisy means and spreads of the columns (`hush.learn.scaling`). The labels of the rows are not released.
+start uses the noisy means and spreads of the columns (`hush.learn.means_and_spreads`). Labels of rows are not released.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from hush.learn.budget import Wish
 from hush.learn.caution import about_labels
 from hush.learn.construction import explained
 from hush.learn.descent import Noise
+from hush.learn.means_and_spreads import moment_sums, moments_wish, private_scaling
 from hush.learn.relation import REPLACED_ROW
-from hush.learn.scaling import GRAIN, Scaling, Span, moment_sums, moments_wish, private_scaling
+from hush.learn.scaling import GRAIN, Scaling, Span
 from hush.learn.scikit_learn import ClusterMixin, TransformerMixin
 from hush.learn.sum_model import SumModel, common_unit
 from hush.learn.wide_bounds import Seen

@@ -23,13 +23,15 @@ from numpy.typing import NDArray
 
 from hush.learn.affine import Affine
 from hush.learn.budget import Part, Wish, pure_part
+from hush.learn.means_and_spreads import shrunk_mean
 from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW, Relation
-from hush.learn.scaling import GRAIN, Scaling, Span, shrunk_mean
+from hush.learn.scaling import GRAIN, Scaling, Span
 
 __all__ = [
     "LEVEL",
     "NO_KNEE",
+    "TAPER_BIAS",
     "level_knee",
     "level_part",
     "level_scaling",
@@ -49,6 +51,8 @@ NO_KNEE = 1.0
 _KNEE, _NOISY = 0.45, 0.06
 #: The slope of the taper beyond the knee, as a numerator and a denominator.
 _SLOPE = (2, 5)
+#: The typical bias of a tapered mean, in units of half the range.
+TAPER_BIAS = 0.06
 #: A noisy mean beyond this is stretched, so that the largest tapered mean becomes the end of the range. It is less than
 #: the knee: the mean of a target that is partly beyond the knee is further out than its tapered mean.
 _STRETCHED = 0.35

@@ -3,7 +3,7 @@
 A column is mapped from its public range to z in [-1, 1], and q = round(G z). A row of the class c adds the numbers G,
 q_k and q_k^2 for each of K columns to the block of its class, and nothing to the other blocks. Then sums of squares are
 divided by G and rounded down. So one row more or less moves a block by at most sqrt(G^2 + 2 K G^2). If one row is
-replaced by a row of the same class, each column moves by at most sqrt(4 G^2 + 1) (`hush.learn.scaling`). If it is
+replaced by a row of the same class, each column moves by at most sqrt(4 G^2 + 1) (`means_and_spreads`). If it is
 replaced by a row of another class, two different blocks change, and the square of the move is the sum of two squares:
 at most 2 G^2 + 4 K G^2. Both are at most 4 K G^2 + 2 G^2 (K <= 2 G^2). In l1 the move is at most 2 G + 4 K G. The
 bounds do not depend on the number of classes: a person is in one class.
@@ -22,9 +22,10 @@ from hush.errors import InvalidParameter, within
 from hush.learn import label
 from hush.learn.budget import Part, Wish
 from hush.learn.construction import explained
+from hush.learn.means_and_spreads import moment_sums
 from hush.learn.paid import Paid
 from hush.learn.relation import REPLACED_ROW
-from hush.learn.scaling import GRAIN, Span, moment_sums
+from hush.learn.scaling import GRAIN, Span
 from hush.learn.scikit_learn import ClassifierMixin
 from hush.learn.softmax import log_chances
 from hush.learn.sum_model import SumModel

@@ -17,13 +17,14 @@ from hush.learn.first_steps import NO_STEPS, FirstSteps, first_steps
 from hush.learn.inference_plan import Inference, beside_inference, inference_plan, must_be_possible, must_have_share
 from hush.learn.label_search import DELTA_SHARE, EPSILON_SHARE, Labels, labels_plan
 from hush.learn.level import level_knee, level_wish
+from hush.learn.means_and_spreads import moments_wish
 from hush.learn.moment_solver import products_wish
 from hush.learn.most_numbers import must_be_few
 from hush.learn.objective import Objective
 from hush.learn.relation import REPLACED_ROW, Relation
 from hush.learn.row_count import RowCount
 from hush.learn.rows import grain
-from hush.learn.scaling import SCALINGS, Span, moments_wish
+from hush.learn.scaling import SCALINGS, Span
 from hush.learn.single_numbers import beside, for_mean, only_mean
 from hush.learn.whitened import gradients_wish
 from hush.privacy.charge import Budget, Charge

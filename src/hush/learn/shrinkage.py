@@ -29,8 +29,10 @@ _DOUBT = {"squared": 2.0, "logistic": 1.5}
 #: With released log odds a of two classes the noise is used as 4 min(a^2, 9) times its variance more: if one class is
 #: rare, weights of noise change few predictions to the better and many to the worse.
 _UNEQUAL, _LARGEST_ODDS = 4.0, 3.0
-#: The variance of the intercept of centred columns, whose centres are noisy themselves.
+#: The variance of the intercept of centred columns, if that of their centres is not known.
 _INTERCEPT = 0.05
+#: An intercept beyond this many deviations is biased by the clips.
+_DEVIATIONS = 3.0
 
 
 def limited(weights: Array, hessian: Array, objective: Objective) -> Array:
@@ -48,16 +50,18 @@ def shrunk(
     level: ClassLevel | None = None,
     *,
     constant: bool,
+    doubt: Array | None = None,
 ) -> Array:
     """The shrunk weights; `variance` is that of the noise in one whitened coordinate, the intercept is last.
 
     The intercept of a classifier is shrunk towards `level`, or towards 0 without it; that of a regression towards 0.
+    `doubt` has the expected squared errors of the released centres of features and target, in scaled units.
     """
     features = weights.size - constant
-    doubt = _DOUBT[objective.name]
+    multiple = _DOUBT[objective.name]
     if level is not None:
-        doubt += _UNEQUAL * min(abs(float(level.value)), _LARGEST_ODDS) ** 2
-    own, noise = weights[:features], doubt * variance
+        multiple += _UNEQUAL * min(abs(float(level.value)), _LARGEST_ODDS) ** 2
+    own, noise = weights[:features], multiple * variance
     signal = float(own @ hessian[:features, :features] @ own) - features * noise
     signal = min(max(signal, 0.0), _LARGEST_SIGNAL[objective.name])
     made = weights.copy()
@@ -66,8 +70,22 @@ def shrunk(
     if constant and level is not None:
         made[-1] = level.joined(weights[-1], noise, kept)
     elif constant and noise > 0.0:
-        seen = float(weights[-1]) ** 2
-        made[-1] *= (
-            max(0.0, 1.0 - noise / seen) if objective is LOGISTIC and seen > 0.0 else _INTERCEPT / (_INTERCEPT + noise)
-        )
+        made[-1] *= _kept_of_intercept(made, noise, objective, doubt)
     return made
+
+
+def _kept_of_intercept(weights: Array, noise: float, objective: Objective, doubt: Array | None) -> float:
+    """The part of the intercept that is kept if no other release knows it.
+
+    The columns of a regression are centred, so its intercept corrects only the errors of the centres, whose variance
+    is known. An intercept that is far larger than these errors and the noise comes from clipped gradients, which
+    pull it from the mean of the target towards the median.
+    """
+    seen = float(weights[-1]) ** 2
+    if objective is LOGISTIC:
+        return max(0.0, 1.0 - noise / seen) if seen > 0.0 else 0.0
+    if doubt is None:
+        return _INTERCEPT / (_INTERCEPT + noise)
+    errors = float(doubt[-1] + weights[:-1] ** 2 @ doubt[:-1])
+    bias = max(0.0, seen - _DEVIATIONS**2 * (errors + noise))
+    return errors / (errors + noise + bias)

@@ -55,6 +55,13 @@ class Problem:
         """The number of weights, with the intercept."""
         return self.source.n_features + self.plan.request.fit_intercept
 
+    @property
+    def doubt(self) -> Array | None:
+        """The expected squared errors of the centres of features and target, in scaled units."""
+        if self.own.doubt is None or self.of_target.doubt is None:
+            return None
+        return np.concatenate([self.own.doubt, self.of_target.doubt])
+
     def parts(self, *, signs: bool = False) -> Iterator[tuple[Array, Array | None]]:
         """Parts of the rows (u, 1, t) in scaled units, and their weights; the next part overwrites the rows.
 
@@ -152,7 +159,8 @@ def _whitened(problem: Problem, paid: Paid) -> Trace:
         last = shrunk_classes(last, shape.hessian, variance, problem.level, constant=constant)
     else:
         kept = kept_of_hidden(last, seen, shape.hessian, free)
-        last = shrunk(last, shape.hessian, variance, request.objective, problem.level, constant=constant)
+        doubt = None if problem.start.any() else problem.doubt
+        last = shrunk(last, shape.hessian, variance, request.objective, problem.level, constant=constant, doubt=doubt)
     last[..., :features] *= kept
     trace.weights[-1] = without_small(last + origin, variance / np.diag(shape.hessian), problem.penalty)
     trace.second_moments = shape.hessian

@@ -14,12 +14,13 @@ from hush.learn.class_level import CLASSES, ClassLevel, class_counts
 from hush.learn.coefficient_interval import CoefficientIntervals
 from hush.learn.descent import LARGEST, Trace
 from hush.learn.inference import coefficient_intervals
-from hush.learn.level import LEVEL, level_scaling, noisy_level, stretched
+from hush.learn.level import LEVEL, NO_KNEE, TAPER_BIAS, level_scaling, noisy_level, stretched
+from hush.learn.means_and_spreads import Level, MomentSums, private_scaling
 from hush.learn.paid import Paid
 from hush.learn.penalty import Penalty
 from hush.learn.planning import Plan, Request, plan
 from hush.learn.row_source import RowSource
-from hush.learn.scaling import MomentSums, Scaling, Span, private_scaling
+from hush.learn.scaling import Scaling, Span
 from hush.learn.scikit_learn import one_thread
 from hush.learn.solving import Problem, solve
 from hush.learn.whole_sums import chunks
@@ -126,7 +127,7 @@ def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:
         if level is not None:
             assert target is not None
             noisy, error = noisy_level((y for _, y in chunks(source)), made.rows, target, knee, level, paid)
-            known = stretched(noisy, knee), error
+            known = Level(stretched(noisy, knee), error, 0.0 if knee == NO_KNEE else TAPER_BIAS)
         found = private_scaling(_moments(source, request.span, target), made.rows, span, part, paid, known)
     elif level is not None:
         assert target is not None

@@ -157,9 +157,13 @@ def whitened_descent(
         trace.weights[-1] = np.mean(trace.weights[-setting.averaged :], axis=0)
     if rule is not None:
         return Descended(trace, shape, rule.noise, rule.free)
-    held = 1.0 if rows.objective is SQUARED else 0.5  # of the bound on the curvature
-    variance, free = (error * response(setting, rows.objective, held=curvature) for curvature in (held, 0.0))
-    return Descended(trace, shape, variance, free)
+    return Descended(trace, shape, *(error * one for one in _responses(setting, rows.objective)))
+
+
+def _responses(setting: Setting, objective: Objective) -> tuple[float, float]:
+    """The response for the curvature that is expected, and without curvature."""
+    held = 1.0 if objective is SQUARED else 0.5  # of the bound on the curvature
+    return response(setting, objective, held=held), response(setting, objective, held=0.0)
 
 
 def _noisy_gradient(
