@@ -17,7 +17,7 @@ The constants of hush and of the rivals were chosen on these ten sets, on other 
 that had no part in it (`bench/learn_unseen.py`).
 
     python bench/learn_rivals.py --data FOLDER --out FILE.jsonl [--seeds 20] [--part sets|unseen|one|dense]
-    python bench/learn_rivals.py --data FOLDER --out FILE.jsonl --ours [--sets heart adult]
+    python bench/learn_rivals.py --data FOLDER --out FILE.jsonl --ours [--part unseen] [--sets heart adult]
     python bench/learn_rivals.py --read FILE.jsonl
 
 A run replaces the file. The second form measures hush again, on the splits of the file, and keeps what the file has of
@@ -49,7 +49,8 @@ import hush.learn
 
 #: a set and one of its columns: median income, thickness of the layer, body mass index
 ONE_COLUMN = (("california", 7), ("airfoil", 4), ("diabetes", 2))
-SMALL = 2_000  # rows; the errors of smaller sets differ more between splits
+SMALL = 2_000  # rows; the errors of smaller sets differ more between splits, and more with the noise
+FITS = 5  # of hush on each split of a small set; the error of the split is their mean
 DENSE = ((20_000, 100), (50_000, 200))
 #: Test rows of the dense tables. The excess over the model without noise is about 0.003: with 5,000 test rows a split
 #: would not measure it.
@@ -74,7 +75,6 @@ def _predictions(
 ) -> Iterator[tuple[str, Array | None]]:
     level = (1.0 if y.mean() > 0.5 else -1.0) if data.logistic else float(y.mean())
     yield "no features", np.full(len(test), level)
-    yield "hush", _ours(data, X, y, epsilon, 0.0 if part == "one" else DELTA)(test)
     methods = {} if part == "one" else rivals(logistic=data.logistic, epsilon=epsilon)
     if part == "dense":
         yield "not private", _ours(data, X, y, math.inf)(test)
@@ -104,6 +104,7 @@ def measured(
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(data.y))
         held, kept = order[:test], order[test:]
+        found.setdefault("hush", []).append(_error_of_ours(data, kept, held, epsilon, part))
         made = _predictions(data, data.X[kept], data.y[kept], data.X[held], epsilon, seed, library, part)
         for name, predicted in made:
             if predicted is not None:
@@ -111,21 +112,29 @@ def measured(
     return found
 
 
-def ours_again(file: Path, folder: Path, names: list[str]) -> None:
-    """Measure hush again for some sets of a file, on the same splits; the part "sets" only."""
+def ours_again(file: Path, folder: Path, names: list[str], part: str) -> None:
+    """Measure hush again for some sets of a file, on the same splits."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    for data in _chosen("sets", folder, names):
-        test = round(0.2 * len(data.y))
+    for data in _chosen(part, folder, names):
         for line in (each for each in lines if each["set"] == data.name):
             found = []
             for seed in range(len(line["errors"]["hush"])):
-                order = np.random.default_rng(seed).permutation(len(data.y))
-                held, kept = order[:test], order[test:]
-                predicted = _ours(data, data.X[kept], data.y[kept], line["epsilon"])(data.X[held])
-                found.append(round(error(data, predicted, data.y[held]), 6))
+                held, kept = np.split(np.random.default_rng(seed).permutation(len(data.y)), [_test_rows(data, part)])
+                found.append(_error_of_ours(data, kept, held, line["epsilon"], part))
             before, line["errors"]["hush"] = np.mean(line["errors"]["hush"]), found
             print(data.name, line["epsilon"], f"{before:.4f} -> {np.mean(found):.4f}", flush=True)
             file.write_text("".join(json.dumps(each) + "\n" for each in lines))
+
+
+def _error_of_ours(data: LearningSet, kept: Array, held: Array, epsilon: float, part: str) -> float:
+    """The error of hush on one split, as the mean of several fits if the set is small."""
+    fits, delta = FITS if len(data.y) < SMALL else 1, 0.0 if part == "one" else DELTA
+    models = (_ours(data, data.X[kept], data.y[kept], epsilon, delta) for _ in range(fits))
+    return round(float(np.mean([error(data, model(data.X[held]), data.y[held]) for model in models])), 6)
+
+
+def _test_rows(data: LearningSet, part: str) -> int:
+    return DENSE_TEST if part == "dense" else round(0.2 * len(data.y))
 
 
 def _chosen(part: str, folder: Path, names: list[str]) -> Iterator[LearningSet]:
@@ -152,21 +161,21 @@ def main() -> int:
     parser.add_argument("--part", choices=("sets", "unseen", "one", "dense"), default="sets")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    part = options.part
+    names = options.sets or list(UNSEEN if part == "unseen" else NAMES)
     if options.read:
         print(summary([json.loads(line) for line in options.read.read_text().splitlines()]))
         return 0
     if options.ours:
-        ours_again(options.out, Path(options.data), options.sets or list(NAMES))
+        ours_again(options.out, Path(options.data), names, part)
         return 0
-    part = options.part
-    names = options.sets or list(UNSEEN if part == "unseen" else NAMES)
     usual = (1.0,) if part == "dense" else (0.1, 1.0, 10.0) if part == "one" else EPSILONS
     with opendp() if part == "one" else diffprivlib() as library, options.out.open("w") as file:
         if library is None:
             print("OpenDP" if part == "one" else "diffprivlib", "is not installed: left out", flush=True)
         for data in _chosen(part, Path(options.data), names):
             for epsilon in options.epsilons or usual:
-                test = DENSE_TEST if part == "dense" else round(0.2 * len(data.y))
+                test = _test_rows(data, part)
                 seeds = options.seeds * (5 if len(data.y) < SMALL else 1)
                 found = measured(data, epsilon, seeds, test, None if part == "dense" else library, part)
                 line = {"set": data.name, "logistic": data.logistic, "epsilon": epsilon, "errors": found}
