@@ -196,6 +196,7 @@ def test_bad_arguments_say_what_to_write():
         (lambda: local([1.0], 1.0, 0, 1, family="gaussian", delta=0.0), "delta=1e-6"),
         (lambda: local([1.0], 1.0, 0, 1, family="normal", delta=0.0), "family must be one of"),
         (lambda: local([1.0], 1.0, 0, 1, noise=hush.Laplace(0.5), delta=0.0), "epsilon 2"),
+        (lambda: local([1.0], 1.0, 0, 1, noise=hush.Laplace(0.999), delta=0.0), "more than 1"),
         (lambda: local([1.0], 1.0, 0, 1, noise="laplace", delta=0.0), "family="),
         (lambda: local([1.0], 1.0, 0, 1, noise=hush.Laplace(2.0), family="laplace", delta=0.0), "not both"),
         (lambda: mean(local([], 1.0, 0, 1, delta=0.0)), "at least one"),

@@ -6,6 +6,7 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -83,6 +84,17 @@ def test_any_two_values_keep_epsilon_exactly(epsilon):
     assert worst <= most
     if epsilon < 10.0:
         assert worst - 1 > (most - 1) * Fraction(999, 1000)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_value_of_the_grid_has_its_own_row(epsilon):
+    """And of the words for the step after it, only the least takes the next row."""
+    made = local_mean(epsilon)
+    rows, apart = np.arange(len(made.weights)), STEPS // (len(made.weights) - 1)
+    for word, more in ((0, 1), (apart - 1, 0)):
+        with patch("hush.federated.mean_report.below", lambda bits, count, bound, word=word: np.full(count, word)):
+            assert made._rows(None, rows * apart).tolist() == rows.tolist()
+            assert made._rows(None, rows[:-1] * apart + 1).tolist() == (rows[:-1] + more).tolist()
 
 
 def test_wrong_weights_are_refused():

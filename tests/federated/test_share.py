@@ -295,3 +295,11 @@ def test_the_claimed_scale_of_a_sum_is_rounded_down() -> None:
             )
             shape = power(hush.Laplace(1.0), Fraction(count, 70), upwards=False).shape
             assert Fraction(shape) <= Fraction(count, 70)
+
+
+def test_a_payment_for_some_numbers_is_for_no_others() -> None:
+    made = share(hush.Skellam(30.0), 6)
+    payment = hush.unaccounted(made.charge("local", hush.Sensitivity(linf=1.0, dimension=3)))
+    for wrong in (5, 6):
+        with pytest.raises(InvalidParameter, match=f"payment is for 3 numbers, got {wrong}"):
+            made.add(np.zeros(wrong, dtype=np.int64), payment)

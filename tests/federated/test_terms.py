@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import hush
 from hush.errors import BudgetExceeded, InvalidParameter, NotPaid, Unsupported
 from hush.federated import Budgets, agree, ring, share
 from hush.federated.aliasing import log_aliasing
+from hush.federated.clipping import clipped_steps
 from hush.federated.lattice import RoundedSum
 from hush.federated.protocol import Terms
 from hush.ledger import Ledger, payment, unaccounted
@@ -35,6 +37,16 @@ def test_clipped_updates_keep_their_norm(noise, delta, norm, update):
     assert size <= bound
     if all(abs(u) < 0.2 for u in update):
         assert all(abs(k * terms.step - u) < terms.step for k, u in zip(steps, update, strict=True))
+
+
+@pytest.mark.parametrize(("norm", "update"), [("l1", [8.0, -24.0]), ("l2", [24.0, -18.0, 16.0, 27.0])])
+def test_a_clip_just_below_whole_steps_is_kept(norm, update):
+    """Rounding errors alone would keep the whole steps, which are longer than the clip."""
+    size = 32.0 if norm == "l1" else math.sqrt(1885.0)
+    clip = math.nextafter(size, 0.0)
+    steps = [abs(int(k)) for k in clipped_steps(np.array(update), clip, norm, 1.0)]
+    found = sum(steps) if norm == "l1" else sum(k * k for k in steps)
+    assert 0.9 * size < found <= (Fraction(clip) if norm == "l1" else Fraction(clip) ** 2)
 
 
 def _twice_integrated(noise: hush.Noise, x: np.ndarray) -> np.ndarray:
@@ -87,7 +99,7 @@ def test_both_epsilons(noise, delta, norm, neighbours):
     )
     assert terms.epsilon("local", delta) > 5.0 * terms.epsilon("central", delta)
     assert terms.epsilon("central", delta, rounds=1) < terms.epsilon("central", delta)
-    assert 0.0 < terms.extra_delta() < 1e-15
+    assert terms.extra_delta() < 1e-15
 
 
 def test_alpha_is_the_best_one():
@@ -226,6 +238,13 @@ def test_budgets_are_live_and_last(tmp_path):
             budgets.ledger(odd)
 
 
+def test_budgets_charge_failure_probabilities():
+    budgets, part = Budgets(None, epsilon=1.0, delta=1e-6), [(hush.Laplace(10.0), 1.0, 1)]
+    assert not budgets.covers("a", part, extra_delta=2e-6)
+    assert budgets.charge("a", part, extra_delta=9e-7) and budgets.ledger("a").entries[0].extra_delta == 9e-7
+    assert not budgets.covers("a", part, extra_delta=2e-7) and not budgets.charge("a", part, extra_delta=2e-7)
+
+
 @pytest.mark.parametrize("one", [hush.Gaussian(1.0), hush.Stable(1.5, 1.0), hush.Stable(1.8, 1.0)])
 def test_the_certificate_of_a_rounded_sum_agrees(one):
     """The theorem says that rounding costs nothing but aliasing; the numeric certificate of the same law says so
@@ -276,6 +295,7 @@ def test_extra_delta_is_read_at_the_epsilon_of_everything() -> None:
     coarse = replace(made, step=2.0 ** math.floor(math.log2(made.share.noise.sigma) + 1.0))
     one, whole = (coarse.extra_delta(rounds=1, epsilon=epsilon) for epsilon in (1.0, 4.0))
     assert whole / one == pytest.approx((1.0 + math.exp(4.0)) / (1.0 + math.exp(1.0)))
+    assert coarse.extra_delta(epsilon=4.0) == pytest.approx(20.0 * whole, rel=1e-12, abs=0.0)  # over all rounds
     assert coarse.extra_delta(rounds=1) >= whole  # unless told: that of all rounds at a smaller delta
     stable = agree(4.0, 1.0, 3, 10, rounds=2, delta=0.0)
     assert stable.extra_delta(view="local") > stable.extra_delta() > 0.0

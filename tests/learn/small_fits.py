@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from hush import Ledger
+from hush import Budget, Ledger, compose
 from hush.learn import LogisticRegression, PrivateSearchCV, Ridge
 
 
@@ -40,3 +42,11 @@ def search(model=None, grid=None, **changed):
     return PrivateSearchCV(
         model or ridge(), grid or {"alpha": [0.1, 1.0]}, **({"epsilon": 1.0, "delta": 1e-6, "tries": 1.5} | changed)
     )
+
+
+def must_meet_its_budget(model: Any) -> None:
+    """The charges of the receipt, composed anew, are within the budget that was asked for, and use nearly all of it."""
+    promise, receipt = model.guarantee_, model.receipt_
+    assert promise.holds and (promise.epsilon, promise.delta) == (model.epsilon, model.delta)
+    paid, delta = compose(list(receipt.charges)), model.delta - receipt.extra_delta
+    assert Budget(model.epsilon, delta).covers(paid) and not Budget(0.9 * model.epsilon, delta).covers(paid)

@@ -13,8 +13,8 @@ from learn import small_fits as small
 
 import hush
 from hush import Gaussian, Laplace, Ledger, Sensitivity, calibrate, compose
-from hush.errors import BudgetExceeded, Unsupported
-from hush.learn import Lasso, LogisticRegression, PrivateSearchCV, Ridge, zcdp
+from hush.errors import BudgetExceeded, NotCertified, Unsupported
+from hush.learn import Lasso, LogisticRegression, PrivateSearchCV, Ridge, budget, zcdp
 from hush.learn.budget import Wish, allot, allowed_families
 from hush.learn.class_level import CLASSES, class_share
 from hush.learn.defaults import setting
@@ -314,6 +314,15 @@ def test_pure_epsilon_never_passes_the_promise(epsilon):
     wishes = (moments_wish(4, 0.3), updates_wish(2.0**20, 3, chosen, 0.7))
     parts = allot(epsilon, 0.0, wishes, family=None, accounting="exact")
     assert compose([part.charge for part in parts]).pure_epsilon <= epsilon
+
+
+def test_parts_that_exceed_the_budget_together_are_refused(monkeypatch):
+    real = budget._noises
+    monkeypatch.setattr(budget, "_noises", lambda *given, **more: [law.scaled(0.9) for law in real(*given, **more)])
+    wishes = (moments_wish(4, 0.3), moments_wish(3, 0.7))
+    for delta in (0.0, 1e-6):
+        with pytest.raises(NotCertified, match="exceed the budget"):
+            allot(0.987, delta, wishes, family=None, accounting="exact")
 
 
 @pytest.mark.parametrize("solver", ["statistics", "cd", "gd"])

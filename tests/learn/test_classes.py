@@ -16,6 +16,7 @@ import sklearn.linear_model as plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from learn.small_fits import must_meet_its_budget
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
@@ -228,7 +229,8 @@ def test_a_fit_has_the_shapes_the_charge_and_the_receipt_of_sum_model():
     assert list(model.classes_) == ["a", "b", "c"] and model.coef_.shape == (3, 2) and model.intercept_.shape == (3,)
     assert model.decision_function(X).shape == model.predict_proba(X).shape == (len(X), 3)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)).sum(axis=1), 1.0, rtol=1e-12)
-    assert model.score(X, Y) > 0.85 and model.guarantee_.epsilon == 1.0 and len(ledger.entries) == 1
+    assert model.score(X, Y) > 0.85 and len(ledger.entries) == 1
+    must_meet_its_budget(model)
     assert "the 3 classes" in model.receipt_["public"] and model.receipt_["solver"] == "whitened"
     assert model.trace_["weights"].shape == (model.n_iter_, 3, 3) and len(model.trace_["move"]) == model.n_iter_
     assert "LogisticRegression" in report.statement(model).markdown

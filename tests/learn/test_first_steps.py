@@ -11,7 +11,7 @@ import pytest
 from learn.small_fits import ledger, logistic, ridge, rows
 
 from hush.errors import HushError, InvalidParameter, NotPaid, Unsupported
-from hush.learn import Lasso, LogisticRegression, PrivateSearchCV, Ridge
+from hush.learn import Lasso, LogisticRegression, Ridge
 from hush.learn import choices as counted
 from hush.learn.block_rows import MemoryRows
 from hush.learn.first_steps import take
@@ -246,10 +246,3 @@ def test_columns_are_screened_by_themselves_only_under_an_l1_penalty():
     assert columns_to_keep("all", 1000, 2000, 4.22, sparse=True) is None
     assert columns_to_keep(7, 7, 2000, 4.22, sparse=True) is None
     assert columns_to_keep("auto", 1000, 20_000, 4.22, sparse=True) == 25
-
-
-def test_a_search_pays_for_the_choices_of_its_runs():
-    X, y, _ = rows(4000)
-    model = Ridge(epsilon=1.0, delta=1e-6, bounds=(-10, 10), target_bounds=(-30, 30), refine_bounds=True)
-    found = PrivateSearchCV(model, {"alpha": [1.0]}, epsilon=2.0, delta=1e-6, tries=1.1).fit(X, y)
-    assert found.guarantee_.epsilon == 2.0

@@ -8,6 +8,8 @@ import numpy as np
 from learn.small_fits import ledger, logistic, ridge, rows
 
 from hush import Sensitivity
+from hush.learn.relation import Relation
+from hush.learn.row_count import RowCount
 
 
 def test_weights_and_noise_can_be_put_into_the_users_units():
@@ -45,3 +47,9 @@ def test_the_bound_of_a_charge_has_replaced_rows():
     logistic(classes="private", epsilon=20.0, passes=1, ledger=paid).fit(X, labels)
     assert {charge.neighbours for charge in paid.entries[0].charges} == {"replace"}
     assert Sensitivity(linf=1.0, l0=1).neighbours == "add-remove"  # what a bare 1.0 would have meant
+
+
+def test_the_receipt_has_the_charge_of_the_number_of_rows():
+    X, y, _ = rows(400)
+    receipt = ridge(neighbours="add-remove", passes=1).fit(X, y).receipt_
+    assert RowCount.planned(1.0, Relation("add-remove")).mechanism.charge in receipt.charges

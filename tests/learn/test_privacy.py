@@ -24,6 +24,7 @@ from hush.learn.label_search import found, labels_plan
 from hush.learn.means_and_spreads import private_scaling
 from hush.learn.objective import SQUARED
 from hush.learn.paid import Paid
+from hush.learn.relation import Relation
 from hush.learn.scaling import Span
 from hush.learn.training import Plan, Request, pay, plan, train
 from hush.ledger import payment, unaccounted
@@ -132,6 +133,7 @@ def test_the_noise_on_a_coefficient_has_the_size_that_was_paid_for(solver):
 
 
 KINDS = [Ridge, Lasso, ElasticNet, LogisticRegression]
+SOLVERS = ["cd", "gd", "statistics", "whitened"]
 
 
 def fitted(kind, X, y, **changed):
@@ -147,7 +149,7 @@ def rows(kind):
     return X, (X[:, 0] > 0.0).astype(int) if kind is LogisticRegression else X[:, 0] + numbers.uniform(-1, 1, 150)
 
 
-@pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_data_never_give_the_same_coefficients(kind, solver):
     X, y = rows(kind)
@@ -156,7 +158,7 @@ def test_the_same_data_never_give_the_same_coefficients(kind, solver):
     assert len(paths) == 6
 
 
-@pytest.mark.parametrize("solver", ["cd", "gd", "statistics"])
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fitted_estimator_holds_no_row(kind, solver):
     """Neither a value of X or y, nor a scaled one of them, is anywhere in the pickled estimator.
@@ -192,19 +194,26 @@ def test_pickles_predict_as_before():
 
 
 def test_every_number_that_is_released_has_a_draw_of_its_own(monkeypatch):
-    """As many draws as the receipt says, none used twice."""
+    """As many draws as the receipt says, and as many numbers that get one, none used twice."""
     X, y = rows(Ridge)
-    counts, real = [], payment.draw
+    counts, noisy, real, add = [], [], payment.draw, payment.Draws.add
 
     def counted(noise, size, step=None, entropy=None):
         counts.append(int(np.prod(size)))
         return real(noise, size, step, entropy)
 
+    def added(draws, steps):
+        noisy.append(steps.size)
+        return add(draws, steps)
+
     monkeypatch.setattr(payment, "draw", counted)
-    for solver in ("cd", "gd", "statistics"):
+    monkeypatch.setattr(payment.Draws, "add", added)
+    for solver in SOLVERS:
         counts.clear()
+        noisy.clear()
         model = fitted(Ridge, X, y, solver=solver)
-        assert sum(counts) == sum(part["numbers"] * part["times"] for part in model.receipt_["parts"])
+        charged = sum(part["numbers"] * part["times"] for part in model.receipt_["parts"])
+        assert sum(counts) == sum(noisy) == charged
 
 
 @pytest.mark.parametrize("together", [1, 3])
@@ -218,7 +227,7 @@ def test_draws_are_given_out_in_order_and_only_once(together):
         noise.on(np.zeros(1))
 
 
-@pytest.mark.parametrize("solver", ["cd", "gd", "statistics", "whitened"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_noise_is_drawn_with_a_payment_and_only_once(solver, monkeypatch):
     made = planned(family="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
     paid = pay(made, None, "")
@@ -263,6 +272,16 @@ def test_a_label_of_one_row_passes_the_threshold_with_probability_delta_at_most(
     law /= law.sum()
     assert law[1 + k >= made.threshold].sum() <= delta < law[1 + k >= made.threshold - 1].sum()
     assert compose([(made.mechanism.noise, Sensitivity(linf=1.0, l0=2), 1)]).pure_epsilon <= epsilon * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("relation", [Relation(), Relation("add-remove")], ids=str)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.001, 1e-7), (0.004, 0.3)])
+def test_a_label_of_one_row_is_hidden_by_rounded_noise_too(epsilon, delta, relation):
+    """P(1 + round(L) >= t) = P(L >= t - 3/2)."""
+    made = labels_plan(epsilon, delta, relation)
+    law = made.mechanism.noise
+    assert not law.discrete
+    assert float(law.sf(made.threshold - 1.5)) <= delta < float(law.sf(made.threshold - 3.5))
 
 
 def test_bits_come_from_the_entropy_that_was_given():

@@ -21,9 +21,11 @@ import hush
 from hush import BudgetExceeded, InvalidParameter, Ledger, Sensitivity, Staircase, Unsupported
 from hush.errors import HushError
 from hush.learn import ElasticNet, GaussianNB, LogisticRegression, PrivateSearchCV, Ridge, holdout_score
+from hush.learn import search as searching
 from hush.learn.selection import Runs, any_of, apart, largest_base, run_divergence, split
 from hush.learn.training import plan
 from hush.ledger.payment import Draws
+from hush.noise.gumbel import Gumbel
 from hush.privacy.charge import Charge
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 
@@ -224,6 +226,7 @@ def test_the_base_is_never_on_the_wrong_side():
         regressor(),
         pytest.param(regressor(family="laplace", solver="gd"), marks=pytest.mark.exhaustive),
         classifier(solver="statistics", passes=None),
+        regressor(n_features_to_keep=1),  # the choice of a column costs more than the score
     ],
 )
 def test_every_candidate_and_the_score_fit_the_budget(model):
@@ -233,7 +236,8 @@ def test_every_candidate_and_the_score_fit_the_budget(model):
     first._checked(X, labels if is_classifier(model) else y)
     made = search._scheme([{"fit_intercept": True}, {"fit_intercept": False}], first, len(y))
     for one in made.models:
-        charges = tuple(part.charge for part in plan(one._request_for(made.kept), made.kept).parts)
+        charges = plan(one._request_for(made.kept), made.kept).charges
+        assert any(isinstance(charge.noise, Gumbel) for charge in charges) == (one.n_features_to_keep == 1)
         assert made.runs.epsilon(run_divergence([charges, (made.score.charge,)]), 1e-5) <= 2.0
         assert one.epsilon == made.base < 2.0
     assert made.kept + made.held == len(y)
@@ -601,3 +605,26 @@ def test_coins_of_rows_do_not_depend_on_the_number_of_rows():
     assert set(less) == set(more) - {3999} and set(held) == set(others) - {3999}
     _, fresh = apart(SecureEntropy().begin(), 4000, 0.2)
     assert abs(fresh.size / 4000 - 0.2) < 0.043
+
+
+def test_rows_more_join_one_part_of_a_search_and_move_no_other(monkeypatch):
+    X, y, _ = small.rows(400)
+    seen, fitted, scored = [], Ridge._fitted, searching.noisy_score
+
+    def fit(model, rows, *more, **named):
+        seen.append(set(map(bytes, rows)))
+        return fitted(model, rows, *more, **named)
+
+    def score(model, rows, *more):
+        seen.append(set(map(bytes, rows)))
+        return scored(model, rows, *more)
+
+    monkeypatch.setattr(Ridge, "_fitted", fit)
+    monkeypatch.setattr(searching, "noisy_score", score)
+    for count in (360, 400):
+        model = small.search(small.ridge(neighbours="add-remove", passes=1), epsilon=2.0, entropy=Repeated(4))
+        model.fit(X[:count], y[:count], n_rows=400)
+    half = len(seen) // 2  # with the same bits, the same number of runs
+    for less, more in zip(seen[:half], seen[half:], strict=True):
+        assert less <= more
+    assert len(seen[-1]) + len(seen[-2]) == 400 and len(seen[0]) + len(seen[1]) == 360

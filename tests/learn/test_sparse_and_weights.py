@@ -12,6 +12,7 @@ import sklearn.linear_model as plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from learn.small_fits import must_meet_its_budget
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.learn import Lasso, LogisticRegression, Ridge
@@ -53,7 +54,7 @@ def test_a_sparse_matrix_gives_the_model_of_the_dense_array_to_the_bit(kind, sol
 def test_every_form_of_a_sparse_matrix_is_accepted(form):
     model = fitted(Ridge, form(SPARSE), "auto", epsilon=10.0)
     np.testing.assert_allclose(model.coef_, np.arange(1.0, 6.0), atol=1.0)
-    assert model.guarantee_.epsilon == 10.0
+    must_meet_its_budget(model)
 
 
 def test_what_a_sparse_matrix_cannot_have():

@@ -135,6 +135,28 @@ def test_the_bound_of_a_gradient_is_nearly_reached_by_brute_force(halvings):
     assert 0.9 * bound < largest <= bound
 
 
+def test_grains_of_very_many_rows_pay_for_their_rounding():
+    """100 sums of 10^15 rows: each is rounded down, which moves the sums by up to sqrt(100) units."""
+    made = setting(SQUARED, 0.1, 100, solver="whitened", passes=4, step=None, clip=0.01)
+    bound = gradients_wish(10**15, 100, made, 0.5).bound.l2_bound
+    assert 2.0 * gradient_grain(10**15, made.clips[0]) + 10.0 <= bound
+
+
+def test_the_largest_slope_times_the_length_of_a_row_is_within_the_limit():
+    """Exactly, also where the largest slope is a whole number after rounding."""
+    numbers, limit = np.random.default_rng(4), 2.0**52
+    X = numbers.normal(size=(4000, 3))
+    ends = (Scaling.public(Span(np.full(k, -4.0), np.full(k, 4.0))) for k in (3, 1))
+    rows = WholeRows(MemoryRows(X, X[:, 0]), *ends, True, SQUARED)
+    matrix = np.rint(1e6 * numbers.normal(size=(4, 4)))
+    rows.measure(matrix, limit)
+    exact = matrix.astype(int).astype(object)
+    for whole, _, _, most in rows.limited_parts():
+        for row, one in zip(whole, most, strict=True):
+            length = sum(int(v) ** 2 for v in exact @ [int(v) for v in row])
+            assert length * int(one) ** 2 <= Fraction(limit) ** 2
+
+
 @pytest.mark.parametrize("spread", [1e-5, 1e-6, 1e-9])
 def test_limits_of_many_thousand_spreads_keep_integers_and_the_bound(spread):
     """The constant is an integer too, or else sums would be cut off, which moves them further than the bound."""

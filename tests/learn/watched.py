@@ -16,7 +16,8 @@ import pandas as pd
 import scipy.sparse
 
 from hush import Mechanism, tables
-from hush.learn import ElasticNet, Lasso, LogisticRegression, Ridge
+from hush.learn import PCA, ElasticNet, GaussianNB, KMeans, Lasso, LogisticRegression, Ridge
+from hush.learn.sum_model import SumModel
 from hush.ledger.payment import Draws, Payment
 from hush.privacy.sensitivity import Sensitivity
 
@@ -67,7 +68,13 @@ SOLVERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "screening, logistic": (LogisticRegression, {"n_features_to_keep": 1, "epsilon": 40.0}),
     "private bounds": (Ridge, {"bounds": "private", "target_bounds": "private", "epsilon": 400.0}),
     "refined bounds": (LogisticRegression, {"refine_bounds": True, "epsilon": 40.0}),
+    "components": (PCA, {}),
+    "components of short rows": (PCA, {"clip": 0.2}),
+    "naive bayes": (GaussianNB, {}),
+    "k-means": (KMeans, {"n_clusters": 2, "passes": 2}),
 }
+#: what has one source and one relation: rows in an array, of which one is replaced
+SUM_MODELS = {name for name, (kind, _) in SOLVERS.items() if issubclass(kind, SumModel)}
 #: what holds all rows in memory, and what needs rows without weights in an array or a table
 HELD = {name for name, (_, given) in SOLVERS.items() if given.get("solver") in ("cd", "gd")}
 CHOOSING = {"screening", "screening, logistic", "private bounds", "refined bounds"}
@@ -79,7 +86,7 @@ def family(solver: str, relation: str) -> list[np.ndarray]:
     made = [np.vstack([base, row[None]]) for row in HOSTILE]
     made = [base.copy(), *made] if relation == "add-remove" else made
     kind, given = SOLVERS[solver]
-    if kind is LogisticRegression:
+    if kind in (LogisticRegression, GaussianNB):
         ends = (0.0, 1.0)[: len(given.get("classes", (0, 1))) - 1]
         for data in made:
             data[:, -1] = np.searchsorted(ends, data[:, -1])
@@ -98,15 +105,20 @@ def _weighted(model: Any, data: np.ndarray, rows_of_person: int, **fit: Any) -> 
     return model.fit(data[:, :-1], data[:, -1], sample_weight=0.7 * data[:, 0] + 0.2, **fit)
 
 
-def _table(model: Any, data: np.ndarray, rows_of_person: int, **fit: Any) -> Any:
-    """The last person has twice as many rows as are used; the others have one row each."""
+def _table(model: Any, data: np.ndarray, rows_of_person: int, *columns: str, **fit: Any) -> Any:
+    """The last person has twice as many rows as are used; the others have one row each. Weights are far too large."""
     frame = pd.DataFrame(data, columns=["a", "b", "y"]).assign(person=np.arange(len(data)))
+    frame["w"] = 1e9 * frame.a  # 1 or 0, after they are limited
     if len(data) > len(BASE):
         own = pd.concat([frame.tail(1)] * rows_of_person + [frame.tail(1).assign(b=math.inf)] * rows_of_person)
         frame = pd.concat([frame.iloc[:-1], own])
     model.set_params(bounds=model.bounds if isinstance(model.bounds, str) else dict.fromkeys("ab", model.bounds))
     opened = tables.table(frame, unit="person", population="people")
-    return model.fit(opened, "y", features=["a", "b"], rows_per_unit=rows_of_person, **fit)
+    return model.fit(opened, "y", *columns, features=["a", "b"], rows_per_unit=rows_of_person, **fit)
+
+
+def _weighted_table(model: Any, data: np.ndarray, rows_of_person: int, **fit: Any) -> Any:
+    return _table(model, data, rows_of_person, "w", **fit)
 
 
 #: name: (how to fit, the relations of neighbours, the rows of one person)
@@ -116,21 +128,24 @@ SOURCES: dict[str, tuple[Callable[..., Any], tuple[str, ...], int]] = {
     "weights": (_weighted, ("replace", "add-remove"), 1),
     "table": (_table, ("add-remove",), 1),
     "table of people with two rows": (_table, ("add-remove",), 2),
+    "table of people with weights": (_weighted_table, ("add-remove",), 2),
 }
 
 
 def refused(solver: str, source: str) -> bool:
     """Is it a combination that a fit refuses?"""
-    if source.startswith("table") or source == "sparse":
-        return solver in HELD or (source == "sparse" and solver in CHOOSING)
-    return source == "weights" and solver in CHOOSING
+    if solver in HELD and (source.startswith("table") or source == "sparse"):
+        return True
+    return solver in CHOOSING and source in ("sparse", "weights")
 
 
 def estimator(solver: str, **changed: Any) -> Any:
     """The unfitted estimator of a way to fit; at delta = 0 with Laplace noise."""
     kind, given = SOLVERS[solver]
     settings = {"epsilon": 5.0, "delta": 1e-6, "bounds": (-1.0, 1.0)} | given | changed
-    if kind is not LogisticRegression:
+    if solver in SUM_MODELS:
+        assert settings.pop("neighbours", None) in (None, "replace")
+    elif kind is not LogisticRegression:
         settings = {"target_bounds": (-2.0, 2.0)} | settings
     return kind(**{"family": "gaussian" if settings["delta"] else "laplace"} | settings)
 

@@ -21,7 +21,7 @@ from hush.ledger.entry import Cap, Entry
 from hush.ledger.filter import Filter
 from hush.ledger.filters import Filters, filters_cap
 from hush.ledger.series import Turn
-from hush.ledger.sums import Normal, root_down
+from hush.ledger.sums import Normal, pair_of, root_down, root_up
 
 CUBE = Sensitivity(linf=1.0, dimension=2)
 
@@ -252,6 +252,24 @@ def test_pure_releases_and_pairs_add_up() -> None:
         Ledger(None, epsilon=0.3, delta=1e-5).spend((noise, 1.0), epsilon=0.4, delta=1e-7)
 
 
+def test_a_failure_probability_beside_a_stated_delta_adds_to_it() -> None:
+    noise = Gaussian(float(hush.gaussian.sigma(0.4, 1e-7)) * 1.0001)
+    made = entry((noise, 1.0), epsilon=0.4, delta=1e-7, extra_delta=5e-7)
+    assert pair_of(made) == (Fraction(0.4), Fraction(1e-7) + Fraction(5e-7))
+
+
+def test_equal_noise_with_another_failure_probability_is_another_release() -> None:
+    account = Filters(filters_cap(1.0, 1e-6)).plus([entry((Laplace(30.0), 1.0))])
+    with pytest.raises(hush.Unsupported, match="differs"):
+        account.members[0].plus([entry((Laplace(30.0), 1.0), extra_delta=1e-9)])
+
+
+def test_gaussian_releases_that_can_fail_are_counted_as_equal_ones() -> None:
+    """The sum of mu^2 has no place for a failure probability, so its filter would cover nothing."""
+    account = Filters(filters_cap(1.0, 1e-6)).plus([entry((Gaussian(9.0), 1.0), extra_delta=1e-9)])
+    assert account.members[0].covered()
+
+
 def test_a_plan_that_is_named_with_the_first_release_fits_whole() -> None:
     noise = hush.calibrate(1.0, 1e-6, times=12, family="laplace").noise
     account = Filters(replace(filters_cap(1.0, 1e-6), equal=None))
@@ -296,6 +314,12 @@ def test_a_plan_whose_first_release_differs_fits_whole_but_not_twice() -> None:
     assert isinstance(account.members[0], Nonadaptive)
     with pytest.raises(hush.Unsupported):
         account.members[0].plus(rows[:1])  # a second release like the first was not planned
+
+
+def test_roots_are_on_their_side() -> None:
+    for square in (Fraction(2), Fraction(3), Fraction(1, 7), Fraction(10) ** -30, Fraction(10) ** 30 + 1):
+        low, high = root_down(square), root_up(square)
+        assert Fraction(low) ** 2 <= square <= Fraction(high) ** 2 and high <= math.nextafter(low, math.inf)
 
 
 def test_the_parts_of_delta_add_up_to_the_cap() -> None:

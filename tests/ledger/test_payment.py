@@ -16,11 +16,13 @@ import pytest
 
 import hush
 from hush import Charge, Ledger, Mechanism, NotPaid, Sensitivity
+from hush.learn.choices import Choice
 from hush.ledger import pay
 from hush.sampling.entropy import DeterministicTestEntropy
 
 STEPS = np.zeros(4, dtype=np.int64)
 ONE_OF_FOUR = Sensitivity(linf=1.0, l0=1)
+CHOICE = Choice("columns", 5, 1, 2, 1.0).charge  # two of five
 
 
 def made(scale: float = 20.0) -> Mechanism:
@@ -89,11 +91,23 @@ def test_a_refused_charge_gives_no_payment_and_ties_the_ledger_to_nothing() -> N
 
 
 def test_randomness_that_can_be_repeated_draws_nothing() -> None:
-    mechanism = made()
-    payment = hush.unaccounted(mechanism.charge)
-    with pytest.raises(hush.Unsupported, match="secure entropy"):
-        payment.noise(mechanism, STEPS, entropy=DeterministicTestEntropy(1))
-    payment.noise(mechanism, STEPS)  # the refusal took nothing of it
+    mechanism, entropy = made(), DeterministicTestEntropy(1)
+    payment = hush.unaccounted([mechanism.charge, CHOICE])
+    for call in (
+        lambda: payment.noise(mechanism, STEPS, entropy=entropy),
+        lambda: payment.open(mechanism, entropy=entropy),
+        lambda: payment.choose(CHOICE, np.arange(5), entropy=entropy),
+    ):
+        with pytest.raises(hush.Unsupported, match="secure entropy"):
+            call()
+    assert payment.left(mechanism.charge) == 1 and payment.left(CHOICE) == 2  # the refusals took nothing of them
+
+
+def test_a_choice_is_drawn_once() -> None:
+    payment = hush.unaccounted(CHOICE)
+    assert payment.choose(CHOICE, np.arange(5)).size == CHOICE.times == 2
+    with pytest.raises(NotPaid, match="used up"):
+        payment.choose(CHOICE, np.arange(5))
 
 
 def test_a_mechanism_cannot_add_noise_by_itself() -> None:

@@ -160,6 +160,15 @@ def test_many_different_mechanisms_without_a_pure_epsilon() -> None:
     assert ledger.spent.epsilon == pytest.approx(hush.compose([(n, 1.0, 1) for n in noises]).epsilon(1e-5), rel=1e-9)
 
 
+def test_a_glance_counts_every_release_of_a_mechanism_without_a_pure_epsilon() -> None:
+    def truncated(epsilon: float, delta: float) -> hush.Noise:
+        return hush.calibrate(epsilon, delta, family="truncated_laplace").noise
+
+    parts = [(truncated(0.001 + 1e-4 * i, 1e-12), 1.0) for i in range(8)]
+    often = (truncated(0.002, 1.5e-7), 1.0, 200)  # delta = 3e-5 in all
+    assert attempts(Ledger(None, **NONADAPTIVE), [*parts, often]) == [True] * 8 + [False]
+
+
 def test_room_far_beyond_the_losses() -> None:
     """Where the cap is far beyond all losses, a composition's delta there may be pure round-off: nothing is refused
     for that.
@@ -296,7 +305,7 @@ def test_the_budget_of_an_order_implies_the_cap(epsilon: float, delta: float) ->
     assert cap.order is not None and cap.divergence is not None and cap.reserve is not None
     implied = Fraction(rdp_to_delta(cap.order, cap.divergence, epsilon)) + Fraction(cap.reserve)
     assert Fraction(delta) * (1 - Fraction(1, 10**7)) <= implied <= Fraction(delta)
-    assert cap.reserve == pytest.approx(delta / 10.0)
+    assert cap.reserve == pytest.approx(delta / 10.0, rel=1e-9, abs=0.0)
     for factor in (0.9, 1.1):  # the order under which most Gaussians fit
         other = filter_cap(epsilon, delta, 1.0 + (cap.order - 1.0) * factor)
         assert other.divergence is not None and other.order is not None
