@@ -24,17 +24,22 @@ from hush.noise.gaussian import FAMILY as GAUSSIAN
 if TYPE_CHECKING:
     from hush.ledger import Ledger
 
-__all__ = ["covered_plan", "for_ledger", "rest_of_fit"]
+__all__ = ["covered_plan", "family_for", "for_ledger", "rest_of_fit"]
 
 #: Numbers of rows for which a fit is planned before its number of rows is released. They lead to every kind of plan:
 #: the mean alone, single numbers beside gradients, gradients, and sums of products.
 _POSSIBLE_ROWS = (2, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000)
 
 
-def for_ledger(request: Request, ledger: Ledger | None) -> Request:
-    """The request with Gaussian noise if the ledger has a budget of rho or mu and no family is named."""
+def family_for(family: str | None, delta: float, ledger: Ledger | None) -> str | None:
+    """The given family, or "gaussian" if none is given and the ledger has a budget of rho or mu."""
     sums = ledger is not None and ledger.cap.kind in ("rho", "mu")
-    return replace(request, family=GAUSSIAN.name) if sums and _free(request) else request
+    return GAUSSIAN.name if family is None and delta > 0.0 and sums else family
+
+
+def for_ledger(request: Request, ledger: Ledger | None) -> Request:
+    """The request with the family for this ledger."""
+    return replace(request, family=family_for(request.family, request.delta, ledger)) if request.private else request
 
 
 def covered_plan(made: Plan, ledger: Ledger | None, block: str = "") -> Plan:

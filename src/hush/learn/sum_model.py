@@ -19,6 +19,7 @@ from hush.errors import InvalidParameter, Unsupported
 from hush.learn.budget import Part, Wish, allot, must_be_allowed, vector_families
 from hush.learn.caution import NoRandomState, about_callers, about_delta
 from hush.learn.fit_receipt import charged, part_words
+from hush.learn.ledger_noise import family_for
 from hush.learn.most_numbers import must_be_few
 from hush.learn.paid import Paid
 from hush.learn.planning import checked_budget
@@ -134,7 +135,7 @@ class SumModel(NoRandomState, BaseEstimator):
                 )
             return ()
         must_be_few(wishes, int(self.n_features_in_), "give fewer columns")
-        return allot(epsilon, delta, wishes, family=family, accounting="exact")
+        return allot(epsilon, delta, wishes, family=family_for(family, delta, self.ledger), accounting="exact")
 
     def _paid(self, parts: tuple[Part, ...], rows: int, public: list[str]) -> Paid:
         """Charge the ledger, and set the guarantee and the receipt."""
