@@ -54,7 +54,8 @@ class SumModel(NoRandomState, BaseEstimator):
     epsilon, delta: the budget of one fit. epsilon = inf gives the model without noise and without privacy.
     bounds: the public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column names
         to pairs. Values outside are moved to the nearest end, in `fit` and afterwards.
-    family: "gaussian" or "ball" ("laplace" or "ball" if delta = 0); None chooses the least noise.
+    family: "gaussian" or "ball" ("laplace" or "ball" if delta = 0); None chooses the least noise,
+        or Gaussian noise if the ledger has a budget of rho or mu.
     ledger: a hush.Ledger that is charged before any noise is drawn.
     entropy: a secure source of random bits; None is the operating system.
 

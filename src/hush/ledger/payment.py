@@ -82,16 +82,14 @@ class Draws:
 
     `left` is how many numbers may still be drawn. It is None for a column of a table, because nobody knows its
     length in advance: the table adds noise to each cell once. The executors of an engine receive a copy of the draws
-    of such a column and add noise with `add_from`, whose random bits are given. All other draws are made by the process
-    that opened them.
+    of such a column and use `add_from` with their own random bits. All other draws belong to one process.
     """
 
     mechanism: Mechanism
     _: KW_ONLY
     entropy: Entropy | None = None
     left: list[int] | None = None
-    #: a field of the constructor, so that `dataclasses.replace` keeps it
-    process: int = field(default_factory=os.getpid, repr=False)
+    process: int = field(default_factory=os.getpid, repr=False)  # `dataclasses.replace` keeps it
 
     def add(self, steps: Steps) -> Steps:
         """Add fresh noise and clip the sum to +-2^61 steps. Clipping a draw earlier would not change the result."""
@@ -137,8 +135,7 @@ class _Ahead(Draws):
     """Draws that were made in advance and are used in order."""
 
     drawn: Steps = field(kw_only=True, repr=False)
-    #: how many of them were used: the same list in every copy that `dataclasses.replace` makes
-    given: list[int] = field(default_factory=lambda: [0], kw_only=True, repr=False)
+    given: list[int] = field(default_factory=lambda: [0], kw_only=True, repr=False)  # a copy shares the list
 
     def _fresh(self, steps: Steps) -> Steps:
         _must_be_here(self.process)
