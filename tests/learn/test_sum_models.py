@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hush import Ledger, report
+from hush import Gaussian, Ledger, report
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported
 from hush.learn import PCA, GaussianNB, KMeans
 from hush.learn.k_means import cluster_sums, clusters_wish, grain_of, whole_rows
@@ -278,3 +278,13 @@ def test_naive_bayes_without_noise_has_no_nan_for_classes_without_rows_and_const
     flat = GaussianNB(**settings, classes=(0, 1, 5)).fit(np.ones_like(X), Y % 2)
     for rows in (X, np.ones_like(X), np.full_like(X, -1e9)):
         assert np.isfinite(flat.predict_proba(rows)).all() and np.allclose(flat.predict_proba(rows).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("budget", [{"rho": 0.1}, {"mu": 0.5}])
+def test_a_budget_of_rho_or_mu_gets_gaussian_noise(budget):
+    """Ball noise would be counted by its pure epsilon."""
+    given = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-5, 5)}
+    for model in (GaussianNB(**given, classes=CLASSES), PCA(**given), KMeans(**given, n_clusters=3)):
+        ledger = Ledger(None, **budget, delta=1e-6)
+        made = model.set_params(ledger=ledger).fit(X, Y)
+        assert isinstance(made.noise_, Gaussian) and len(ledger.entries) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import os
 import pickle
 import subprocess
@@ -213,6 +214,19 @@ def test_payments_and_their_draws_are_not_copied() -> None:
             pickle.dumps(draws)
 
 
+def test_replaced_draws_share_what_was_used() -> None:
+    mechanism = made()
+    payment = hush.unaccounted(mechanism.charge.repeated(3))
+    opened, ahead = payment.open(mechanism, times=1), payment.open(mechanism, times=2).ahead(8)
+    first, second = ahead.add(STEPS), dataclasses.replace(ahead).add(STEPS)
+    assert not (first == second).all()  # 4 equal draws of this noise have a chance below 1e-6
+    dataclasses.replace(opened).add(STEPS)
+    for draws in (opened, ahead, dataclasses.replace(ahead)):
+        with pytest.raises(NotPaid):
+            draws.add(STEPS)
+        assert dataclasses.replace(draws).process == draws.process
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # forks of a process with threads
 def test_a_fork_draws_nothing_that_its_parent_paid_for() -> None:
@@ -221,7 +235,10 @@ def test_a_fork_draws_nothing_that_its_parent_paid_for() -> None:
     payment = hush.unaccounted(mechanism.charge.repeated(3))
     opened = payment.open(mechanism, times=1)
     ahead = payment.open(mechanism, times=1).ahead(4)
-    attempts = [lambda: payment.noise(mechanism, STEPS), lambda: opened.add(STEPS), lambda: ahead.add(STEPS)]
+    part = dataclasses.replace(mechanism, part_of=mechanism.charge)
+    column = hush.unaccounted(mechanism.charge).open(part, part="a column of a table")
+    attempts = [lambda: payment.noise(mechanism, STEPS)]
+    attempts += [lambda draws=draws: draws.add(STEPS) for draws in (opened, ahead, column, dataclasses.replace(column))]
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:  # the child reports how many of the attempts raised NotPaid, and ends without pytest's clean-up
@@ -236,7 +253,7 @@ def test_a_fork_draws_nothing_that_its_parent_paid_for() -> None:
         os.write(writer, str(refused).encode())
         os._exit(0)
     os.waitpid(child, 0)
-    assert os.read(reader, 10) == b"3"
+    assert os.read(reader, 10) == b"5"
     for attempt in attempts:
         assert attempt().shape == (4,)  # the parent can draw what it paid for
 

@@ -111,11 +111,15 @@ class Counting:
         ledger: Ledger | None,
         entropy: Entropy | None,
         *,
+        delta: float,
         rest: Rest,
         label: str,
         **where: str,
     ) -> Counted:
-        """The number of rows. Where it must be released, the ledger is asked first whether it covers the rest too."""
+        """The number of rows. Where it must be released, the ledger is asked first whether it covers the rest too.
+
+        `delta` is that of the rest.
+        """
         if not self.relation.hides_rows:
             return Counted(self.exact())
         if self.declared is not None:
@@ -123,7 +127,7 @@ class Counting:
         if epsilon == float("inf"):
             return Counted(max(self.exact(), LEAST_ROWS))
         made = RowCount.planned(epsilon, self.relation)
-        after = reserved_pair(ledger, made, rest, self.relation, where.get("block", ""))
+        after = reserved_pair(ledger, made, Budget(made.left, delta), rest, self.relation, where.get("block", ""))
         named = {"label": f"number of rows for a {label}", "about": ROWS}
         rows, entry = made.release(self.exact(), ledger, entropy, followed_by=after, **named, **where)
         return Counted(rows, made, () if entry is None else (entry.number,))

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 from hush.learn.block_rows import MemoryRows, must_be_streamed, must_hold_zero
-from hush.learn.counting import Counting, declared_rows, of_fit
+from hush.learn.counting import Counting, declared_rows
 from hush.learn.first_steps import take
 from hush.learn.fit_words import about_arrays
 from hush.learn.label_search import must_have_rows
+from hush.learn.ledger_noise import covered_plan, for_ledger, rest_of_fit
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, level, reporter
 from hush.learn.training import Plan, Request, must_be_payable, pay, plan, train
@@ -56,11 +57,11 @@ def fit_arrays(
     _must_suit(plan(request, counting.guess), model, rows, weights)
     must_be_payable(request, ledger)
     before, started_from = last_fit(model, ledger, request, classes) or (None, [])
-    counted = counting.counted(
-        request.epsilon, ledger, entropy, rest=lambda made: of_fit(plan(request, counting.guess, made)), label=name
-    )
+    rest = rest_of_fit(lambda count: _request(model, rows, weights, count))
+    counted = counting.counted(request.epsilon, ledger, entropy, delta=request.delta, rest=rest, label=name)
     with counted.explained():
         made = plan(_request(model, rows, weights, counted.rows), counted.rows, counted.made)
+        made = covered_plan(made, ledger)
         _must_suit(made, model, rows, weights)
         must_have_rows(made.labels, counted.rows)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
@@ -81,7 +82,7 @@ def _plain(model: LinearModel, rows: Any, weights: Array | None) -> bool:
 
 def _request(model: LinearModel, rows: Any, weights: Array | None, count: int) -> Request:
     """The request of a fit on so many rows."""
-    request = continued(model, model._request_for(count))
+    request = for_ledger(continued(model, model._request_for(count)), model.ledger)
     if weights is not None:
         request = replace(request, max_weight=model.checked_max_weight, weighted=True)
     if not _plain(model, rows, weights) and isinstance(request.keep, str) and request.keep == "auto":

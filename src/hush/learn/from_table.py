@@ -16,9 +16,10 @@ import numpy as np
 
 from hush.errors import InvalidParameter, Unsupported
 from hush.learn.block_rows import TableRows, must_be_streamed
-from hush.learn.counting import Counting, declared_rows, of_fit
+from hush.learn.counting import Counting, declared_rows
 from hush.learn.first_steps import take
 from hush.learn.fit_words import about_table
+from hush.learn.ledger_noise import covered_plan, for_ledger, rest_of_fit
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, level, reporter
 from hush.learn.relation import Relation
@@ -58,11 +59,11 @@ def fit_table(
     rows.must_be_allowed(request.epsilon, request.delta, ledger)
     _must_agree(rows, request, names, target, classes)
     where = {"label": f"fit of {type(model).__name__}", "source": rows.fingerprint, "block": rows.ledger_block(ledger)}
-    counted = counting.counted(
-        request.epsilon, ledger, model.entropy, rest=lambda made: of_fit(plan(request, counting.guess, made)), **where
-    )
+    rest = rest_of_fit(lambda count: _request(model, counting.relation, largest, count))
+    counted = counting.counted(request.epsilon, ledger, model.entropy, delta=request.delta, rest=rest, **where)
     with counted.explained():
         made = plan(_request(model, counting.relation, largest, counted.rows), counted.rows, counted.made)
+        made = covered_plan(made, ledger, where["block"])
     source = TableRows(rows, made.rows, len(names), largest)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
@@ -114,7 +115,7 @@ def _names(model: LinearModel, features: Sequence[str] | None) -> list[str]:
 
 def _request(model: LinearModel, relation: Relation, largest: float | None, count: int) -> Request:
     """The request of a fit on so many rows, with weights of at most `largest`, or without weights."""
-    request = model._request_for(count)
+    request = for_ledger(model._request_for(count), model.ledger)
     keep = "all" if isinstance(request.keep, str) and request.keep == "auto" else request.keep
     request = replace(request, relation=relation, keep=keep)
     return request if largest is None else replace(request, max_weight=largest, weighted=True)

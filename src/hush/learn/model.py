@@ -69,7 +69,8 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
     solver: "whitened" releases all products once and then a few gradients in their geometry, "statistics" releases
         all products once, "cd" is coordinate descent, "gd" uses full gradients without the products, and "auto"
         chooses by rows, columns and budget. For a regression with few rows it can release only the mean of the target.
-    family: the name of a noise family, such as "gaussian" or "laplace"; None chooses the least noise.
+    family: the name of a noise family, such as "gaussian" or "laplace"; None chooses the least noise
+        that the ledger covers: Gaussian noise if the ledger has a budget of rho or mu.
     accounting: "exact", or "zcdp" for the looser accounting of the flipped Huber paper (families "gaussian" and
         "flipped_huber" only; there None means "gaussian").
     scaling: "private" releases means and spreads with `scaling_share` of the budget, "public" uses the ranges only,

@@ -33,12 +33,13 @@ from hush.learn.scikit_learn import (
 )
 from hush.learn.search_plan import Scheme, must_be_chargeable, parts_of, pay_for, scheme_of
 from hush.learn.selection import Runs, any_of, apart, split
+from hush.learn.two_releases import Alternatives
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
 from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import plain_values
-from hush.privacy.charge import Budget, Charge, Guarantee
+from hush.privacy.charge import Budget, Guarantee
 from hush.sampling.entropy import Entropy, SecureEntropy
 
 __all__ = ["PrivateSearchCV"]
@@ -154,6 +155,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
             tried.budget.epsilon,
             self.ledger,
             self.entropy,
+            delta=tried.budget.delta,
             rest=lambda made: _rest(tried, made),
             label=f"search with {type(first).__name__}",
         )
@@ -166,10 +168,8 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         """The best run and its noisy score."""
         entropy = SecureEntropy() if self.entropy is None else self.entropy
         hidden, coins, bits = made.relation.hides_rows, entropy.begin(), entropy.begin()
-        if hidden:  # a row more or less must not move other rows from one part to the other
-            kept, held = apart(coins, rows.shape[0], self.holdout)
-        else:
-            kept, held = split(coins, rows.shape[0], made.held)
+        count = rows.shape[0]  # a row more or less must not move other rows from one part to the other
+        kept, held = apart(coins, count, self.holdout) if hidden else split(coins, count, made.held)
         best, winner = -math.inf, made.models[0]
         for _ in range(made.runs.draw(bits)):
             model = _copy(made.models[any_of(bits, len(made.models))])
@@ -280,10 +280,10 @@ def _left(budget: Budget, counted: RowCount | None) -> Budget:
     return budget if counted is None else Budget(counted.left, budget.delta)
 
 
-def _rest(made: Scheme, counted: RowCount) -> tuple[list[Charge], Budget, float]:
-    """What a search charges after the release of its number of rows; its delta is the chance that the pair fails."""
+def _rest(made: Scheme, counted: RowCount) -> list[Alternatives]:
+    """What a search charges after every number of rows; its delta is the chance that the pair fails."""
     left = _left(made.budget, counted)
-    return [replace(made, budget=left).charge], left, left.delta
+    return [lambda: [([replace(made, budget=left).charge], left, left.delta)]]
 
 
 def _copy(model: LinearModel) -> LinearModel:

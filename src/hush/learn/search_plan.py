@@ -91,7 +91,12 @@ def scheme_of(
     def fits(base: float) -> bool:
         return runs.epsilon(run_divergence(charges(base)), delta) <= budget.epsilon
 
-    base = runs.pure(budget.epsilon) if delta == 0.0 else largest_base(fits, budget.epsilon)
+    if delta == 0.0:
+        base = runs.pure(budget.epsilon)
+        for _ in charges(base):  # plans every candidate: raises if an option is wrong, before anything is paid for
+            pass
+    else:
+        base = largest_base(fits, budget.epsilon)
     for model in models:
         model.set_params(epsilon=base, delta=delta)
     return Scheme(models, runs, budget, base, score_mechanism(first, base, delta, relation), kept, held)

@@ -19,6 +19,7 @@ from hush.errors import InvalidParameter, Unsupported
 from hush.learn.budget import Part, Wish, allot, must_be_allowed, vector_families
 from hush.learn.caution import NoRandomState, about_callers, about_delta
 from hush.learn.fit_receipt import charged, part_words
+from hush.learn.ledger_noise import family_for
 from hush.learn.most_numbers import must_be_few
 from hush.learn.paid import Paid
 from hush.learn.planning import checked_budget
@@ -53,7 +54,8 @@ class SumModel(NoRandomState, BaseEstimator):
     epsilon, delta: the budget of one fit. epsilon = inf gives the model without noise and without privacy.
     bounds: the public ranges of the features: one pair (low, high), a pair per feature, or a mapping from column names
         to pairs. Values outside are moved to the nearest end, in `fit` and afterwards.
-    family: "gaussian" or "ball" ("laplace" or "ball" if delta = 0); None chooses the least noise.
+    family: "gaussian" or "ball" ("laplace" or "ball" if delta = 0); None chooses the least noise,
+        or Gaussian noise if the ledger has a budget of rho or mu.
     ledger: a hush.Ledger that is charged before any noise is drawn.
     entropy: a secure source of random bits; None is the operating system.
 
@@ -134,7 +136,7 @@ class SumModel(NoRandomState, BaseEstimator):
                 )
             return ()
         must_be_few(wishes, int(self.n_features_in_), "give fewer columns")
-        return allot(epsilon, delta, wishes, family=family, accounting="exact")
+        return allot(epsilon, delta, wishes, family=family_for(family, delta, self.ledger), accounting="exact")
 
     def _paid(self, parts: tuple[Part, ...], rows: int, public: list[str]) -> Paid:
         """Charge the ledger, and set the guarantee and the receipt."""

@@ -82,14 +82,14 @@ class Draws:
 
     `left` is how many numbers may still be drawn. It is None for a column of a table, because nobody knows its
     length in advance: the table adds noise to each cell once. The executors of an engine receive a copy of the draws
-    of such a column and use their own random bits.
+    of such a column and use `add_from` with their own random bits. All other draws belong to one process.
     """
 
     mechanism: Mechanism
     _: KW_ONLY
     entropy: Entropy | None = None
     left: list[int] | None = None
-    process: int = field(default_factory=os.getpid, init=False, repr=False)
+    process: int = field(default_factory=os.getpid, repr=False)  # `dataclasses.replace` keeps it
 
     def add(self, steps: Steps) -> Steps:
         """Add fresh noise and clip the sum to +-2^61 steps. Clipping a draw earlier would not change the result."""
@@ -120,9 +120,9 @@ class Draws:
         return super().__reduce_ex__(protocol)
 
     def _take(self, count: int) -> None:
+        _must_be_here(self.process)
         if self.left is None:
             return
-        _must_be_here(self.process)
         if count > self.left[0]:
             raise NotPaid(
                 f"the payment covers {self.left[0]} more numbers, but {count} were requested; nothing was drawn."
@@ -135,7 +135,7 @@ class _Ahead(Draws):
     """Draws that were made in advance and are used in order."""
 
     drawn: Steps = field(kw_only=True, repr=False)
-    given: list[int] = field(default_factory=lambda: [0], init=False, repr=False)
+    given: list[int] = field(default_factory=lambda: [0], kw_only=True, repr=False)  # a copy shares the list
 
     def _fresh(self, steps: Steps) -> Steps:
         _must_be_here(self.process)
@@ -156,8 +156,9 @@ class Payment:
 
     Guarantees: a `HushError` is raised, and nothing is drawn, for noise that was not charged, for a release or part
     that was drawn before, and for more numbers than the mechanism has. A payment cannot be copied, and only the
-    process that made it can draw. It protects against mistakes, not against code that invents names of parts, or that
-    adds the draws of `hush.draw` to data.
+    process that made it can draw, but for the executors of an engine that repeat the draws of a table's column from
+    given bits. It protects against mistakes, not against code that invents names of parts, or that adds the draws of
+    `hush.draw` to data.
 
     >>> from hush import Gaussian, Ledger, Mechanism, Sensitivity
     >>> mechanism = Mechanism(Gaussian(20.0), Sensitivity(linf=1.0, l0=1), 1.0, coordinates=3)
