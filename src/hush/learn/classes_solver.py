@@ -158,7 +158,7 @@ def _quadratic_start(found: Products, shape: Geometry, rows: WholeRows, penalty:
             own[:] = 0.0
     # the products hold sqrt(C/(C-1)) (e_y - 1/C); the expanded loss is multiplied by C
     pull = signs * math.sqrt(classes * (classes - 1.0))
-    weights = _minimum(shape.hessian, pull, Penalty(classes * penalty.l1, classes * penalty.l2))
+    weights = _minimum(shape.hessian, pull, penalty.times(classes))
     weights[:, : rows.source.n_features] *= visible(found, rows.source.n_features)
     length, most = float(np.einsum("ck,kl,cl->", weights, shape.hessian, weights)), _LARGEST_SIGNAL * (classes - 1)
     return weights * math.sqrt(most / length) if length > most else weights

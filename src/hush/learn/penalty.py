@@ -20,6 +20,10 @@ class Penalty:
     l1: Array
     l2: Array
 
+    def times(self, factor: float) -> Penalty:
+        """The penalty times a number."""
+        return Penalty(factor * self.l1, factor * self.l2)
+
     def nearest(self, point: Any, step: Any, index: Any = slice(None)) -> Any:
         """The proximal operator: argmin of (w - point)^2 / (2 step) + penalty(w), for one weight or for all.
 

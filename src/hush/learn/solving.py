@@ -209,7 +209,7 @@ def _from_products(problem: Problem, paid: Paid) -> Trace:
     hessian, pull = found.matrix[:-1, :-1], found.matrix[:-1, -1]
     noise = 2.0 * found.error * math.sqrt(problem.width)  # about the spectral norm of the symmetric noise matrix
     if made.request.objective is LOGISTIC:  # the expanded loss log 2 - (y - 1/2) m + m^2/8, multiplied by 4
-        penalty = Penalty(4.0 * penalty.l1, 4.0 * penalty.l2)
+        penalty = penalty.times(4.0)
         pull = 2.0 * pull
     weights = quadratic_minimum(hessian, pull, penalty, noise)
     if penalty.l1.any() and found.error > 0.0:

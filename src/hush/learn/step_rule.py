@@ -71,8 +71,10 @@ class StepRule:
         hidden = 2.0 * len(weights) * self.start  # the start was fitted to the noise of the products
         return math.sqrt(min(max(found + hidden, self.products.error, 1e-6), 4.0))
 
-    def next(self, weights: Array) -> tuple[int, float]:
-        """How often the clip of the next gradient is halved, and the length of its step."""
+    def next(self, weights: Array) -> tuple[int, float, float]:
+        """How often the clip of the next gradient is halved, the length of its step, and the part of the curvature that
+        the clip holds. Gradients have about this part of their size, so a penalty must have it too.
+        """
         spread = self._residual(weights)
         halvings = min(max(math.floor(math.log2(_ROOM / spread)), 0), _MOST_HALVINGS)
         held = math.erf(math.ldexp(self.clip, -halvings) / (spread * math.sqrt(2.0)))
@@ -83,7 +85,7 @@ class StepRule:
         self.noise = left * self.noise + length**2 * error
         self.start *= left
         self.free += length**2 * error
-        return halvings, length
+        return halvings, length, held
 
     def moved(self, move: Array) -> None:
         """Take note of the move of a step."""

@@ -140,12 +140,12 @@ def whitened_descent(
     rule = StepRule.at(weights, found, shape.hessian, error, reach / math.sqrt(columns)) if followed else None
     trace, previous, noise = Trace(start.copy()), weights, Noise(part, paid)
     for index in range(setting.passes):
-        halvings, length = (0, _step_length(setting, rows.objective, index)) if rule is None else rule.next(weights)
+        halvings, length, held = rule.next(weights) if rule else (0, _step_length(setting, rows.objective, index), 1.0)
         gradient = _noisy_gradient(rows, shape, weights, reach, halvings, noise)
         hessian = shape.hessian * (rows.objective.curvature / length)
         point = weights + setting.momentum * (weights - previous)
         previous = weights
-        weights = quadratic_minimum(hessian, hessian @ point - gradient, penalty, 0.0)
+        weights = quadratic_minimum(hessian, hessian @ point - gradient, penalty.times(held), 0.0)
         weights = np.clip(weights, -LARGEST, LARGEST)
         if rule is not None:
             rule.moved(weights - previous)
@@ -218,7 +218,7 @@ def _quadratic_start(found: Products, shape: Geometry, rows: WholeRows, penalty:
     factor = 1.0 / objective.curvature
     if objective is LOGISTIC:  # the target is the label as -1 or 1: the loss is log 2 - (y - 1/2) m + m^2/8
         pull = 2.0 * pull
-    weights = quadratic_minimum(shape.hessian, pull, Penalty(factor * penalty.l1, factor * penalty.l2), 0.0)
+    weights = quadratic_minimum(shape.hessian, pull, penalty.times(factor), 0.0)
     if objective is SQUARED and relative >= NOISY:
         inverse = np.linalg.inv(shape.hessian)
         seen, noise = float(pull @ inverse @ pull), found.error**2 * float(np.trace(inverse))
