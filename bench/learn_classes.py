@@ -149,7 +149,7 @@ def main() -> None:
     options.add_argument("--sets", default=",".join(SETS))
     options.add_argument("--methods", default=";".join(METHODS))
     given = options.parse_args()
-    warnings.filterwarnings("ignore", message=".*spreads wide")
+    warnings.filterwarnings("ignore", category=UserWarning)
     methods = given.methods.split(";")
     print(f"| set | epsilon | {' | '.join(methods)} |\n|{'---|' * (len(methods) + 2)}")
     for name in given.sets.split(","):

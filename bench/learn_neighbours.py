@@ -45,7 +45,7 @@ def main() -> None:
     options.add_argument("--epsilons", default="0.1,0.3,1")
     options.add_argument("--sets", default=SETS)
     given = options.parse_args()
-    warnings.filterwarnings("ignore", message=".*spreads wide")
+    warnings.filterwarnings("ignore", category=UserWarning)
     print("| set | epsilon | replaced row | row more or less | number of rows declared |\n|---|---|---|---|---|")
     for name in given.sets.split(","):
         data = rival_set(name, given.data)
