@@ -263,7 +263,7 @@ def test_sparse_matrices_tables_and_arrays_give_the_same_model_to_the_bit():
 
 def test_weights_and_a_warm_start():
     weights = np.where(Y == "a", 0.0, 1.0)  # rows that do not count
-    model = LogisticRegression(**ABC | {"epsilon": 50.0}).fit(X, Y, sample_weight=weights)
+    model = LogisticRegression(**ABC | {"epsilon": 50.0}, max_weight=1.0).fit(X, Y, sample_weight=weights)
     assert np.mean(model.predict(X) == "a") < 0.05
     ledger = Ledger(None, epsilon=9.0, delta=1e-4)
     warm = LogisticRegression(**ABC, ledger=ledger, warm_start=True, passes=2).fit(X, Y)

@@ -38,7 +38,7 @@ class Relation:
 
     def guarantee(self, epsilon: float, delta: float, reason: str = "") -> Guarantee:
         """The guarantee for these neighbours."""
-        return Guarantee(epsilon, delta, neighbours=self.neighbours, unit=self.unit, reason=reason)
+        return Guarantee(epsilon, delta, neighbours=self.neighbours, protects=self.unit, reason=reason)
 
     @property
     def moves(self) -> float:

@@ -191,8 +191,8 @@ class Guarantee:
     """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets.
 
     If there is no guarantee, `reason` gives the reason. notion "dp" is differential privacy, "pdp" is probabilistic
-    differential privacy. `covers` names anything else that the guarantee includes. `unit` is what is added or removed:
-    "person", or "row" for an array, whose rows name no persons.
+    differential privacy. `covers` names anything else that the guarantee includes. `protects` is what is added or removed:
+    a "person", or a "row" of an array, whose rows name no persons.
     """
 
     epsilon: float
@@ -203,14 +203,14 @@ class Guarantee:
     neighbours: str = "add-remove"
     reason: str = ""
     covers: str = ""
-    unit: str = "person"
+    protects: str = "person"
 
     def __post_init__(self) -> None:
         _check_pair(self)
         whole("times", self.times)
         one_of("notion", self.notion, ("dp", "pdp"))
         one_of("neighbours", self.neighbours, NEIGHBOURS)
-        one_of("unit", self.unit, ("person", "row"))
+        one_of("protects", self.protects, ("person", "row"))
 
     @property
     def budget(self) -> Budget:
@@ -228,4 +228,6 @@ class Guarantee:
         of = (f" of {self.covers}" if self.covers else "") + (f" over {self.times} releases" if self.times > 1 else "")
         pair = f"(epsilon = {rounded_up(self.epsilon)}, delta = {rounded_up(self.delta)})"
         words = NEIGHBOURS_IN_WORDS.get(self.neighbours, self.neighbours)
-        return f"{pair}-{kind}{of}; neighbours: {words if self.unit == 'person' else words.replace('person', 'row')}"
+        return (
+            f"{pair}-{kind}{of}; neighbours: {words if self.protects == 'person' else words.replace('person', 'row')}"
+        )
