@@ -7,6 +7,7 @@ import inspect
 import pickle
 
 import joblib
+import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -134,4 +135,4 @@ def test_the_level_of_an_interval_is_given_by_name():
 
 def test_three_labels_need_all_classes():
     with pytest.raises(InvalidParameter, match=r"write classes=\(a, b, \.\.\.\) with all labels"):
-        GaussianNB(**_needed(GaussianNB)).fit([[0.1], [0.5], [0.9]] * 9, [0, 1, 2] * 9)
+        GaussianNB(**_needed(GaussianNB)).fit([[0.1], [0.5], [0.9]] * 9, np.array([0, 1, 2] * 9))

@@ -191,8 +191,8 @@ class Guarantee:
     """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets.
 
     If there is no guarantee, `reason` gives the reason. notion "dp" is differential privacy, "pdp" is probabilistic
-    differential privacy. `covers` names anything else that the guarantee includes. `protects` is what is added or removed:
-    a "person", or a "row" of an array, whose rows name no persons.
+    differential privacy. `covers` names anything else that the guarantee includes. `protects` is what is added or
+    removed: a "person", or a "row" of an array, whose rows name no persons.
     """
 
     epsilon: float
