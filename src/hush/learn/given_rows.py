@@ -25,13 +25,8 @@ UNREADABLE = "X and y must hold numbers or labels, and at least one value cannot
 _SAFE = (
     *("Found array with", "Found input variables", "Expected 2D input", "X has ", "The feature names", "Feature names"),
     *("Sparse data was passed", "Only sparse matrices", "dtype='numeric'", "np.matrix is not supported", "y should be"),
-    *(
-        "y cannot be None",
-        "Unable to find the number of features",
-        "Expected sequence or array-like",
-        "float() argument",
-    ),
-    *("setting an array element with a sequence", "len() of unsized object"),
+    *("y cannot be None", "Unable to find the number of features", "Expected sequence or array-like"),
+    *("float() argument", "setting an array element with a sequence", "len() of unsized object", "Input contains NaN"),
 )
 
 
