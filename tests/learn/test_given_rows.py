@@ -267,7 +267,11 @@ def test_rows_are_not_dropped_where_their_number_is_public(frame):
     for neighbours in ("replace", "add-remove"):
         with pytest.raises(InvalidParameter, match="contains NaN") as failure:
             ridge(neighbours=neighbours).fit(held, frame["y"])
-        assert ("Do not drop rows" in str(failure.value)) == (neighbours == "replace")
+        assert ("Do not drop such rows" in str(failure.value)) == (neighbours == "replace")
+        model = ridge(neighbours=neighbours).fit(held.fillna(0.5), frame["y"])
+        with pytest.raises(InvalidParameter, match="contains NaN") as failure:
+            model.predict(held)
+        assert "drop" not in str(failure.value) and "table" not in str(failure.value)
 
 
 @pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError])

@@ -113,13 +113,13 @@ def text_columns(X: Any) -> str:
 
 
 def without_values(
-    text: str, X: Any = None, y: Any = None, *, hidden: bool = False, tables: bool = False
+    text: str, X: Any = None, y: Any = None, *, hidden: bool = False, fit: bool = False, tables: bool = False
 ) -> str | None:
     """A replacement for error texts that may quote the data, or that advise what the guarantee does not cover; None for
     texts of numpy and scikit-learn that are safe.
 
-    `hidden` means that the number of rows is not public, so texts with shapes are replaced too. `tables` says that the
-    call takes tables, which may be advised.
+    `hidden` means that the number of rows is not public, so texts with shapes are replaced too. `fit` says that these
+    are the rows of a fit, and `tables` that the call takes tables, which may be advised.
     """
     if text.startswith(_ONE_DIMENSION):  # the message of scikit-learn contains the array
         return (
@@ -128,7 +128,7 @@ def without_values(
         )
     for name in ("X", "y"):
         if text.startswith(f"Input {name} contains NaN"):  # scikit-learn advises an imputer, which learns from the rows
-            return _about_nan(name, X if name == "X" else y, hidden=hidden, tables=tables)
+            return _about_nan(name, X if name == "X" else y, hidden=hidden, fit=fit, tables=tables)
         if text.startswith(f"Input {name} contains infinity"):
             return (
                 f"Input {name} contains infinity. Replace it by a public value, such as the end of its range: write "
@@ -154,7 +154,7 @@ def without_values(
     return None if text.startswith(_SAFE) else UNREADABLE
 
 
-def _about_nan(name: str, given: Any, *, hidden: bool, tables: bool) -> str:
+def _about_nan(name: str, given: Any, *, hidden: bool, fit: bool, tables: bool) -> str:
     """How to replace missing values in an array or a frame of this type."""
     write = f"np.nan_to_num({name}, nan=0.0)"
     if hasattr(given, "fillna"):
@@ -164,7 +164,7 @@ def _about_nan(name: str, given: Any, *, hidden: bool, tables: bool) -> str:
     elif hasattr(given, "tocsr"):
         write = f"{name}.data = np.nan_to_num({name}.data, nan=0.0)"
     table = ", or fit a table of hush.tables, which leaves such rows out" if tables else ""
-    drop = "" if hidden else " Do not drop rows of your own: their number is public here."
+    drop = " Do not drop such rows: the number of rows is public here." if fit and not hidden else ""
     return (
         f"Input {name} contains NaN. Replace it by a public value, such as 0: write {write}{table}.{drop} (A value "
         "that is computed from the rows is not covered by the guarantee.)"

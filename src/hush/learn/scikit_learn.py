@@ -212,12 +212,13 @@ def checked_rows(model: Any, X: Any, *y: Any, hidden: bool = False, **settings: 
     `hidden` means that the number of rows is not public, so no error has it.
     """
     must_be_rows(model, X, *y)
-    tables = bool(settings.get("accept_sparse")) and settings.get("reset", True)  # `fit` of a linear model
+    fit = bool(settings.get("reset", True))
+    tables = fit and bool(settings.get("accept_sparse"))  # `fit` of a linear model
     try:
         with quiet():
             return validate_data(model, X, *y, **settings)
     except (ValueError, TypeError) as failure:
-        words = without_values(str(failure), X, *y, hidden=hidden, tables=tables)
+        words = without_values(str(failure), X, *y, hidden=hidden, fit=fit, tables=tables)
         if words is None:
             raise
     except MemoryError:
