@@ -123,8 +123,6 @@ def _learn(options: argparse.Namespace) -> None:
                 f"column {name!r} is given twice; each feature, the target and --unit must be different columns."
             )
     if options.rows_per_unit is not None:
-        if options.neighbours == "replace":
-            raise InvalidParameter("--neighbours replace cannot be used with --rows-per-unit; leave one of them out.")
         _learn_by_person(options, features, target, span)
         return
     rows = _columns(options.table, used, hidden=options.neighbours == "add-remove")
@@ -166,6 +164,8 @@ def _learn_by_person(
 
     if options.unit is None:
         raise InvalidParameter("--rows-per-unit needs --unit, the column that identifies the person.")
+    if options.neighbours == "replace":
+        raise InvalidParameter("--neighbours replace cannot be used with --rows-per-unit; leave one of them out.")
     people = open_table(options.table, unit=options.unit)
     chosen: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "bounds": features}
     chosen |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
