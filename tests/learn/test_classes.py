@@ -200,7 +200,7 @@ def test_sums_do_not_depend_on_the_blocks_and_are_those_of_fractions():
 @pytest.mark.parametrize("weighted", [True, False])
 def test_without_noise_coefficients_are_scikit_learns(intercept, weighted):
     weights = np.random.default_rng(5).uniform(size=len(IRIS)) if weighted else None
-    model = LogisticRegression(**OPEN, classes=(0, 1, 2), C=2.0, fit_intercept=intercept)
+    model = LogisticRegression(**OPEN, classes=(0, 1, 2), C=2.0, fit_intercept=intercept, max_weight=1.0)
     model.fit(IRIS, KINDS, sample_weight=weights)
     exact = plain.LogisticRegression(C=2.0, tol=1e-12, max_iter=10_000, solver="newton-cg", fit_intercept=intercept)
     exact.fit(IRIS, KINDS, sample_weight=weights)
