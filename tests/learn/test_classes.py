@@ -201,7 +201,7 @@ def test_sums_do_not_depend_on_the_blocks_and_are_those_of_fractions():
 @pytest.mark.parametrize("weighted", [True, False])
 def test_without_noise_coefficients_are_scikit_learns(intercept, weighted):
     weights = np.random.default_rng(5).uniform(size=len(IRIS)) if weighted else None
-    model = LogisticRegression(**OPEN, classes=(0, 1, 2), C=2.0, fit_intercept=intercept)
+    model = LogisticRegression(**OPEN, classes=(0, 1, 2), C=2.0, fit_intercept=intercept, max_weight=1.0)
     model.fit(IRIS, KINDS, sample_weight=weights)
     exact = plain.LogisticRegression(C=2.0, tol=1e-12, max_iter=10_000, solver="newton-cg", fit_intercept=intercept)
     exact.fit(IRIS, KINDS, sample_weight=weights)
@@ -265,7 +265,7 @@ def test_sparse_matrices_tables_and_arrays_give_the_same_model_to_the_bit():
 
 def test_weights_and_a_warm_start():
     weights = np.where(Y == "a", 0.0, 1.0)  # rows that do not count
-    model = LogisticRegression(**ABC | {"epsilon": 50.0}).fit(X, Y, sample_weight=weights)
+    model = LogisticRegression(**ABC | {"epsilon": 50.0}, max_weight=1.0).fit(X, Y, sample_weight=weights)
     assert np.mean(model.predict(X) == "a") < 0.05
     ledger = Ledger(None, epsilon=9.0, delta=1e-4)
     warm = LogisticRegression(**ABC, ledger=ledger, warm_start=True, passes=2).fit(X, Y)

@@ -6,10 +6,13 @@ import copy
 import inspect
 import pickle
 
+import joblib
+import numpy as np
 import pytest
 from sklearn.base import clone
 
-from hush.errors import IncompleteCall, InvalidParameter, Unsupported
+from hush import Ledger
+from hush.errors import IncompleteCall, InvalidParameter, LedgerError, Unsupported
 from hush.learn import PCA, ElasticNet, GaussianNB, KMeans, Lasso, LogisticRegression, PrivateSearchCV, Ridge
 
 NEEDED = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0.0, 1.0), "target_bounds": (0.0, 1.0)}
@@ -55,7 +58,9 @@ def test_parameters_of_scikit_learn_name_what_takes_their_place(kind, name, more
 
 
 def test_the_words_for_the_strength_of_a_penalty():
-    for kind, wrong, right in ((Ridge, "C", "alpha=0.01"), (LogisticRegression, "alpha", "C=1.0")):
+    cases = [(Ridge, "C", "alpha=1.0"), (Lasso, "C", "alpha=0.01"), (LogisticRegression, "alpha", "C=1.0")]
+    cases += [(Ridge, "alphas", "alpha=1.0"), (ElasticNet, "alphas", "alpha=0.01"), (LogisticRegression, "Cs", "C=1.0")]
+    for kind, wrong, right in cases:
         with pytest.raises(Unsupported, match=f"write {right}"):
             kind(**_needed(kind), **{wrong: 1.0})
 
@@ -97,3 +102,37 @@ def test_a_penalty_that_removes_everything_is_refused_before_the_charge():
         ElasticNet(**NEEDED, alpha=5.0, l1_ratio=0.25).fit(X, y)
     for fine in (Lasso(**NEEDED, alpha=1.0, penalise="original"), ElasticNet(**NEEDED, alpha=1.9)):
         assert fine.fit(X, y).coef_.shape == (1,)
+
+
+def test_a_fitted_model_is_saved_without_its_ledger(tmp_path):
+    """A copy of a ledger in memory would be a second budget. The advice works."""
+    model = Ridge(**NEEDED, ledger=Ledger(None, epsilon=2.0, delta=1e-5)).fit([[0.1], [0.9]] * 500, [0.1, 0.9] * 500)
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(LedgerError, match=r"write model\.set_params\(ledger=None\) first\.$"):
+            copied(model)
+    joblib.dump(model.set_params(ledger=None), tmp_path / "model")
+    loaded = joblib.load(tmp_path / "model")
+    assert loaded.guarantee_ == model.guarantee_ and (loaded.coef_ == model.coef_).all()
+
+
+def test_what_only_scikit_learns_models_have_says_why_it_is_missing():
+    rows = [[0.1], [0.9]] * 50
+    groups = KMeans(**_needed(KMeans), n_clusters=2).fit(rows)
+    search = PrivateSearchCV(Ridge(**NEEDED), {"alpha": [1.0]}, epsilon=1.0, delta=1e-6)
+    cases = ((groups, "labels_", r"predict\(new_rows\)"), (groups, "inertia_", "without noise"))
+    for model, name, words in (*cases, (search, "cv_results_", "read best_params_")):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=words):
+            getattr(model, name)
+
+
+def test_the_level_of_an_interval_is_given_by_name():
+    model = Ridge(**NEEDED)
+    for call, name in ((model.coef_interval, "coef_interval"), (model.intercept_interval, "intercept_interval")):
+        with pytest.raises(IncompleteCall, match=rf"write {name}\(level=0\.95\)\.$"):
+            call(95)
+
+
+def test_three_labels_need_all_classes():
+    with pytest.raises(InvalidParameter, match=r"write classes=\(a, b, \.\.\.\) with all labels"):
+        GaussianNB(**_needed(GaussianNB)).fit([[0.1], [0.5], [0.9]] * 9, np.array([0, 1, 2] * 9))

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 
 from hush import HushError, InvalidParameter, Unsupported, tables
-from hush.learn import GaussianNB, KMeans, LogisticRegression, Ridge
+from hush.learn import PCA, GaussianNB, KMeans, LogisticRegression, PrivateSearchCV, Ridge
 
 PUBLIC = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0, 1)}
 
@@ -236,3 +237,59 @@ def test_settings_of_a_classifier_that_are_refused_say_what_to_write(frame):
     for bounds, words in ((None, "bounds must be given: .*"), ("private", "KMeans needs declared bounds")):
         with pytest.raises(HushError, match=rf"{words}; write bounds=\(0\.0, 100\.0\)\.$"):  # "private" is no remedy
             KMeans(**PUBLIC | {"bounds": bounds}).fit(frame[["a"]])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "array", "list", "sparse"])
+def test_the_replacement_of_missing_values_fits_the_type(frame, kind):
+    """What the message says is run."""
+    held = frame[["a", "b"]].to_numpy().copy()
+    held[0, 0] = np.nan
+    made = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "list": np.ndarray.tolist, "sparse": scipy.sparse.csr_array}
+    X = made[kind](held) if kind in made else held
+    for model in (ridge(bounds=(0, 1)), LogisticRegression(**PUBLIC), KMeans(**PUBLIC), PCA(**PUBLIC)):
+        if kind == "sparse" and isinstance(model, KMeans | PCA):
+            continue
+        with pytest.raises(InvalidParameter, match="Input X contains NaN") as failure:
+            model.fit(X, (frame["y"] > 0.5).astype(int))
+        text = str(failure.value)
+        assert ("fit a table of hush.tables" in text) == isinstance(model, Ridge | LogisticRegression)
+        advice = text.split(": write ")[1].split(", or fit")[0].split(". Do not")[0]
+        names = {"X": X.copy() if kind == "sparse" else X, "np": np}  # that advice changes X
+        exec(advice if kind == "sparse" else f"X = {advice}", names)
+        assert not np.isnan(names["X"].data if kind == "sparse" else np.asarray(names["X"])).any()
+    with pytest.raises(InvalidParameter, match="Input X contains NaN") as failure:
+        PrivateSearchCV(ridge(), {"alpha": [1.0]}, epsilon=1.0, delta=1e-6).fit(held, frame["y"])
+    assert "table" not in str(failure.value)
+
+
+def test_rows_are_not_dropped_where_their_number_is_public(frame):
+    held = frame[["a", "b"]].assign(a=np.nan)
+    for neighbours in ("replace", "add-remove"):
+        with pytest.raises(InvalidParameter, match="contains NaN") as failure:
+            ridge(neighbours=neighbours).fit(held, frame["y"])
+        assert ("Do not drop such rows" in str(failure.value)) == (neighbours == "replace")
+        model = ridge(neighbours=neighbours).fit(held.fillna(0.5), frame["y"])
+        with pytest.raises(InvalidParameter, match="contains NaN") as failure:
+            model.predict(held)
+        assert "drop" not in str(failure.value) and "table" not in str(failure.value)
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError])
+def test_the_text_of_a_value_that_raises_is_not_shown(frame, error):
+    class Number:
+        def __float__(self):
+            raise error("secret 41")
+
+    X = frame[["a", "b"]].astype(object)
+    X.iloc[3, 0] = Number()
+    for model in (ridge(), KMeans(**PUBLIC)):
+        with pytest.raises(InvalidParameter, match="at least one value cannot be read as one") as failure:
+            model.fit(X, frame["y"])
+        assert failure.value.__cause__ is None and failure.value.__context__ is None
+
+
+def test_texts_without_values_stay(frame):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ridge().fit(frame[["a", "b"]], frame["y"][:-1])
+    with pytest.raises(ValueError, match="X has 1 features, but Ridge is expecting 2"):
+        ridge().fit(frame[["a", "b"]].to_numpy(), frame["y"]).predict([[1.0]])

@@ -52,10 +52,15 @@ def test_regression_with_a_ledger(people, tmp_path, capsys):
     assert "left" in capsys.readouterr().err and len(Ledger(ledger).entries) == 1
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_small_budget_gives_the_mean_and_says_so(people, capsys):
     words = ["learn", str(people), *RIDGE]
-    assert main([*words, "--epsilon", "0.001", "--delta", "1e-6"]) == 0
-    assert "the model is the mean of the target" in capsys.readouterr().out
+    for more in ([], ["--json"]):
+        assert main([*words, "--epsilon", "0.001", "--delta", "1e-6", *more]) == 0
+        out, err = capsys.readouterr()
+        assert (
+            "the model is the mean of the target" in err and "the mean of" not in out and err.count("the mean of") == 1
+        )
 
 
 def test_classification_prints_a_table_and_the_guarantee(people, capsys):
@@ -128,6 +133,26 @@ def test_empty_cells_and_empty_tables(tmp_path, capsys):
         words = ["learn", str(tmp_path / "t.csv"), *ridge("age:0:100", "spending:0:9"), *BUDGET]
         assert main(words) == 2
         assert sentence in capsys.readouterr().err
+
+
+def test_rows_without_a_value_are_left_out_by_the_table_and_not_by_hand(tmp_path, capsys):
+    """With replaced rows the number of rows is public: dropped rows would change it. The advice works."""
+    lines = [f"{i},{20 + i % 60},{i % 9}" for i in range(3000)]
+    for cell, sentence in (("", "has empty values"), ("nan", "must hold finite numbers")):
+        (tmp_path / "t.csv").write_text("\n".join(["id,age,spending", *lines, f"3000,{cell},5.5"]) + "\n")
+        words = ["learn", str(tmp_path / "t.csv"), *ridge("age:0:100", "spending:0:9"), *BUDGET]
+        assert main(words) == 2
+        text = capsys.readouterr().err
+        assert sentence in text and "drop" not in text and "write --unit COLUMN --rows-per-unit 1" in text
+        assert main([*words, "--unit", "id", "--rows-per-unit", "1"]) == 0
+        capsys.readouterr()
+
+
+def test_the_help_says_what_a_penalty_is(capsys):
+    with pytest.raises(SystemExit):
+        main(["learn", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "default 0.01 for lasso and elastic-net, 1 for ridge" in text and "a larger number penalises less" in text
 
 
 @pytest.mark.parametrize("bad", ["nan", "inf", "-inf"])
@@ -204,7 +229,10 @@ def test_ranges_are_refined_and_features_chosen(people, capsys):
         (["--classes", "no,yes"], "--classes: the target 'sick' holds numbers"),
         (["--classes", "private"], "--classes private needs one row per person"),
         (["--refine-bounds"], "too few to find bounds privately at this budget"),
-        (["--neighbours", "replace"], "--neighbours replace is for arrays"),
+        (
+            ["--neighbours", "replace"],
+            "--neighbours replace cannot be used with --rows-per-unit; leave one of them out.",
+        ),
         (["--n-rows", "1"], "--n-rows must be"),
         (["--keep", "few"], "--keep must be"),
     ],
@@ -241,6 +269,8 @@ def test_intervals_stand_beside_the_coefficients(people, capsys):
     words += ["--epsilon", "8", "--delta", "1e-6"]
     assert main(words) == 0
     assert "±" not in capsys.readouterr().out
+    assert main([*words, "--level", "0.9"]) == 2
+    assert "this fit has none; write --interval-share 0.3, or leave --level out." in capsys.readouterr().err
     words += ["--interval-share", "0.3"]
     assert main([*words, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)

@@ -1,6 +1,7 @@
 """The mean of the target, alone or beside a fit of the features: its noise, its sensitivity and its error."""
 
 import math
+import warnings
 from unittest.mock import patch
 
 import numpy as np
@@ -51,13 +52,23 @@ def test_few_rows_give_the_mean_of_the_target() -> None:
     assert (model.limits_ == [-1, 1]).all() and (model.predict(X) == model.intercept_).all()
 
 
+def test_the_mean_alone_is_said() -> None:
+    """It is a public fact. Without noise, and by a fit of the features, nothing is said."""
+    X, y = _rows(300)
+    for changed, said in (({}, 1), ({"solver": "whitened"}, 0), ({"epsilon": math.inf}, 0)):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            Ridge(**{"epsilon": 0.1} | PUBLIC | changed).fit(X, y)
+        assert sum("the model is the mean of the target" in str(one.message) for one in seen) == said
+
+
 def test_enough_rows_or_a_named_solver_use_the_features() -> None:
     X, y = _rows(2000)
     assert Ridge(epsilon=0.1, **PUBLIC).fit(X, y).receipt_["solver"] == "whitened"
     few = slice(300)
     assert Ridge(epsilon=0.1, solver="whitened", **PUBLIC).fit(X[few], y[few]).receipt_["solver"] == "whitened"
     assert Ridge(epsilon=0.1, fit_intercept=False, **PUBLIC).fit(X[few], y[few]).receipt_["solver"] == "whitened"
-    weighted = Ridge(epsilon=0.1, **PUBLIC).fit(X[few], y[few], sample_weight=np.ones(300))
+    weighted = Ridge(epsilon=0.1, max_weight=1.0, **PUBLIC).fit(X[few], y[few], sample_weight=np.ones(300))
     assert weighted.receipt_["solver"] == "whitened"  # the mean is released without weights
     labels = LogisticRegression(epsilon=0.1, delta=1e-6, bounds=(-1, 1)).fit(X[few], (y[few] > 22).astype(int))
     assert labels.receipt_["solver"] == "whitened"
@@ -222,7 +233,7 @@ def test_fits_with_other_needs_do_not_release_it(changed: dict[str, object]) -> 
         _names(Ridge(**given).fit(X, y))[0] == LEVEL and _names(Ridge(**given, scaling="public").fit(X, y))[0] == LEVEL
     )
     assert LEVEL not in _names(Ridge(**(given | changed)).fit(X, y))
-    assert LEVEL not in _names(Ridge(**given).fit(X, y, sample_weight=np.ones(1200)))
+    assert LEVEL not in _names(Ridge(**given, max_weight=1.0).fit(X, y, sample_weight=np.ones(1200)))
 
 
 def test_a_search_releases_it_too() -> None:

@@ -352,7 +352,7 @@ def test_no_refusal_shows_the_number_of_rows():
             seen = assert_alike(made, bad, tuple(np.concatenate([part, part], axis=-part.ndim) for part in bad))
             assert "\n" not in seen["error"][1] and str(ROWS) not in seen["error"][1]
         with pytest.raises(InvalidParameter, match="one number for each row of X"):
-            made().fit(rows, target, sample_weight=np.ones(count + 1))
+            made().set_params(max_weight=1.0).fit(rows, target, sample_weight=np.ones(count + 1))
 
 
 # -- the rule has teeth --------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(make, monkeypatch):
 def test_an_error_about_weights_quotes_no_weight(bad, words):
     X, y, _ = rows(50)
     with pytest.raises(InvalidParameter, match=words) as failure:
-        ridge().fit(X, y, sample_weight=bad)
+        ridge(max_weight=1.0).fit(X, y, sample_weight=bad)
     assert "47" not in str(failure.value) and failure.value.__context__ is None
 
 
@@ -119,7 +119,7 @@ def test_weights_that_are_all_zero_are_no_error():
     """Or else one row with another weight would decide whether there is an error."""
     X, y, _ = rows(50)
     for given in (np.zeros(50), -np.ones(50), 0):
-        assert np.isfinite(ridge().fit(X, y, sample_weight=given).coef_).all()
+        assert np.isfinite(ridge(max_weight=1.0).fit(X, y, sample_weight=given).coef_).all()
 
 
 def test_a_search_needs_declared_bounds_of_the_target():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import sklearn.linear_model as plain
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from learn.small_fits import must_meet_its_budget
 
+from hush import tables
 from hush.errors import InvalidParameter, Unsupported
 from hush.learn import Lasso, LogisticRegression, Ridge
 from hush.learn.block_rows import MemoryRows
@@ -91,11 +94,14 @@ def test_weights_are_limited_and_rows_of_weight_0_are_left_out():
     near = (far > 0).astype(float)
     with patch.object(Draws, "add", lambda draws, steps: steps):
         models = [
-            Ridge(**RIDGE, solver=solver).fit(X, Y, sample_weight=weights) for weights in (far, near, near.tolist())
+            Ridge(**RIDGE, solver=solver, max_weight=1.0).fit(X, Y, sample_weight=weights)
+            for weights in (far, near, near.tolist())
         ]
         changed = Y + np.where(near > 0.0, 0.0, 5.0)  # the targets of rows that do not count
-        other = Ridge(**RIDGE | {"scaling": "public"}, solver=solver).fit(X, changed, sample_weight=near)
-        same = Ridge(**RIDGE | {"scaling": "public"}, solver=solver).fit(X, Y, sample_weight=near)
+        other = Ridge(**RIDGE | {"scaling": "public"}, solver=solver, max_weight=1.0).fit(
+            X, changed, sample_weight=near
+        )
+        same = Ridge(**RIDGE | {"scaling": "public"}, solver=solver, max_weight=1.0).fit(X, Y, sample_weight=near)
     for model in models[1:]:
         np.testing.assert_array_equal(model.coef_, models[0].coef_)
     np.testing.assert_array_equal(other.coef_, same.coef_)
@@ -103,7 +109,7 @@ def test_weights_are_limited_and_rows_of_weight_0_are_left_out():
     with pytest.raises(InvalidParameter, match="max_weight"):
         Ridge(**RIDGE, max_weight=-1.0).fit(X, Y, sample_weight=near)
     with pytest.raises(ValueError, match="sample_weight"):
-        Ridge(**RIDGE).fit(X, Y, sample_weight=near[:-1])
+        Ridge(**RIDGE, max_weight=1.0).fit(X, Y, sample_weight=near[:-1])
 
 
 COUNT = 6
@@ -144,3 +150,20 @@ def test_partial_fit_says_why_it_is_missing():
     with pytest.raises(Unsupported, match="warm_start=True") as failure:
         model.partial_fit(SPARSE, Y)
     assert isinstance(failure.value, AttributeError)
+
+
+def test_weights_without_a_declared_limit_are_named_and_no_weight_is_read():
+    """The warning is the same for any weights, so it shows nothing about them; it comes before the fit."""
+    X = SPARSE.toarray()
+    for weights in (np.full(len(Y), 0.5), np.full(len(Y), 9.0), None):
+        for limit in (None, 1.0, 2.0):
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                model = Ridge(**RIDGE, max_weight=limit).fit(X, Y, sample_weight=weights)
+            said = [one for one in seen if str(one.message).startswith("sample_weight is given without max_weight, so")]
+            assert len(said) == (weights is not None and limit is None)
+            assert all(one.filename == __file__ and "max_weight=<the largest" in str(one.message) for one in said)
+            assert model.receipt_["max_weight"] == (limit if limit and weights is not None else 1.0)
+    people = tables.table(pd.DataFrame({"a": Y, "y": Y, "w": Y}), unit=tables.each_row)
+    with pytest.warns(UserWarning, match="weights above 1 count as 1"):
+        Ridge(**RIDGE | {"bounds": {"a": (-9, 12)}}).fit(people, "y", "w")

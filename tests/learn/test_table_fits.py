@@ -288,8 +288,33 @@ def test_classes_of_a_table():
         with no_noise():
             model = LogisticRegression(**YES | {"classes": None}).fit(opened(frame), target, n_rows=1000)
         assert model.coef_.shape == (1, 2) and model.coef_[0, 0] > 0.0
+        array = LogisticRegression(epsilon=1.0, delta=1e-6, bounds=(0, 100)).fit(frame[list(BOUNDS)], frame[target])
+        assert model.classes_.dtype == array.classes_.dtype and (model.classes_ == array.classes_).all()
+        declared = LogisticRegression(**YES | {"classes": (0, 1)}).fit(opened(frame), target, n_rows=1000)
+        assert declared.classes_.tolist() == [0, 1] and isinstance(declared.classes_.tolist()[0], int)
     with pytest.raises(HushError, match="is for a table"):
         LogisticRegression(**YES).fit(FRAME[list(BOUNDS)], FRAME.smoker, n_rows=3)
+
+
+def test_bounds_of_a_column_that_is_no_feature():
+    ledger = Ledger(None, epsilon=2.0, delta=1e-5)
+    model = Ridge(**RIDGE, ledger=ledger)
+    with pytest.raises(InvalidParameter, match=r"the column 'bmi', which is not in features=; leave it out, or add"):
+        model.fit(opened(), "cost", features=["age"])
+    with pytest.raises(InvalidParameter, match="names 'bmj', which is no column of X"):
+        model.set_params(bounds={"age": (18, 100), "bmj": (0, 1)}).fit(opened(), "cost", features=["age"])
+    assert not ledger.entries
+
+
+def test_the_guarantee_of_a_table_is_about_a_person_and_that_of_an_array_about_a_row():
+    model = Ridge(**RIDGE).fit(opened(), "cost", n_rows=3000)
+    assert str(model.guarantee_).endswith("neighbours: one person more or less")
+    array = Ridge(**RIDGE | {"neighbours": "add-remove"}).fit(FRAME[list(BOUNDS)], FRAME.cost)
+    search = PrivateSearchCV(array, {"alpha": [0.1]}, epsilon=1.0, delta=1e-6).fit(FRAME[list(BOUNDS)], FRAME.cost)
+    for made in (array, search):
+        assert str(made.guarantee_).endswith("neighbours: one row more or less")
+        assert made.receipt_.guarantee == made.guarantee_ != model.guarantee_
+    assert str(Ridge(**RIDGE).fit(FRAME[list(BOUNDS)], FRAME.cost).guarantee_).endswith("number of rows is public")
 
 
 def test_an_empty_table_and_a_wrong_number_of_rows():

@@ -133,7 +133,7 @@ def test_a_choice_of_columns_keeps_weights_and_order():
     bounds = {"age": (18, 90), "other": (-1, 1)}
     plain = RIDGE | {"epsilon": math.inf, "bounds": bounds, "winsorise": None, "alpha": 1e-9}
     for keep in (1, "all"):
-        model = Ridge(**plain, n_features_to_keep=keep).fit(table, "cost", "w", n_rows=200)
+        model = Ridge(**plain, n_features_to_keep=keep, max_weight=1.0).fit(table, "cost", "w", n_rows=200)
         assert model.coef_[0] == pytest.approx(1.0, abs=1e-3)
     source = TableRows(None, 200, 2)
     assert not KeptColumns(source, np.array([0])).ordered

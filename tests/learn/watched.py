@@ -102,6 +102,7 @@ def _sparse(model: Any, data: np.ndarray, rows_of_person: int, **fit: Any) -> An
 
 
 def _weighted(model: Any, data: np.ndarray, rows_of_person: int, **fit: Any) -> Any:
+    model.set_params(max_weight=1.0)
     return model.fit(data[:, :-1], data[:, -1], sample_weight=0.7 * data[:, 0] + 0.2, **fit)
 
 

@@ -33,6 +33,9 @@ You must give the range of each column, as column:low:high, from public knowledg
 a range are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes with
 two or more labels."""
 
+#: Rows must not be dropped before a fit with replaced rows, in which the number of rows is public.
+_LEAVE_OUT = ", or write --unit COLUMN --rows-per-unit 1, which leaves such rows out."
+
 
 def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
     parts = text.rsplit(":", 2)
@@ -64,9 +67,7 @@ def _columns(path: str, names: list[str], *, hidden: bool) -> Any:
         raise InvalidParameter(f"{without_password(path)} has no rows.")
     for name in names:
         if found[name].null_count:
-            raise InvalidParameter(
-                f"column {name!r} has empty values; replace them by a public value, or drop their rows, first."
-            )
+            raise InvalidParameter(f"column {name!r} has empty values; replace them by a public value{_LEAVE_OUT}")
     return found
 
 
@@ -103,8 +104,7 @@ def _numbers(rows: Any, names: list[str]) -> Any:
     for name, column in zip(names, found.T, strict=True):
         if not np.isfinite(column).all():
             raise InvalidParameter(
-                f"column {name!r} must hold finite numbers; replace other values by a public value, "
-                "or drop their rows, first."
+                f"column {name!r} must hold finite numbers; replace other values by a public value{_LEAVE_OUT}"
             )
     return found
 
@@ -164,6 +164,8 @@ def _learn_by_person(
 
     if options.unit is None:
         raise InvalidParameter("--rows-per-unit needs --unit, the column that identifies the person.")
+    if options.neighbours == "replace":
+        raise InvalidParameter("--neighbours replace cannot be used with --rows-per-unit; leave one of them out.")
     people = open_table(options.table, unit=options.unit)
     chosen: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "bounds": features}
     chosen |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
@@ -214,8 +216,6 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
         document |= {"log_odds_of": second, "against": first}
         lines.append(f"The coefficients are for the log odds of {second!r} against {first!r}.")
     lines.append(f"\n{type(model).__name__}, {about['rows']} rows, solver {about['solver']}: {model.guarantee_}.")
-    if about["solver"] == "mean":
-        lines.append("The budget is too small to learn more from so few rows: the model is the mean of the target.")
     if options.rows_per_unit is not None:
         used = (
             "1 row of each person is"

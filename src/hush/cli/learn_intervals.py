@@ -22,13 +22,18 @@ def interval_options(learn: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="the share of the budget for intervals of the coefficients, such as 0.3 (default 0: no intervals)",
     )
-    learn.add_argument("--level", type=number, default=0.95, metavar="L", help="of the intervals (default 0.95)")
+    learn.add_argument("--level", type=number, metavar="L", help="of the intervals (default 0.95)")
 
 
 def fitted(model: Any, options: argparse.Namespace, fit: Callable[[Any], Any]) -> Any:
     """The fitted model, with intervals if they have a share of the budget."""
-    from hush.errors import must_be_level
+    from hush.errors import InvalidParameter, must_be_level
 
+    if options.level is not None and options.interval_share == 0.0:
+        raise InvalidParameter(
+            "--level is for intervals, and this fit has none; write --interval-share 0.3, or leave --level out."
+        )
+    options.level = 0.95 if options.level is None else options.level
     must_be_level(options.level)
     return fit(model.set_params(interval_share=options.interval_share))
 
@@ -84,6 +89,7 @@ def sentences(model: Any) -> list[str]:
         ]
     return [
         "The coefficients are for predictions: penalty, shrinkage and clipping bias them. The estimates do not have "
-        f"this bias. Their intervals hold noise and sampling; {100.0 * known['share']:g} % of the budget is for them.",
-        f"They do not hold {known['does_not_cover']}.",
+        f"this bias. Their intervals cover the errors of noise and of sampling, and use "
+        f"{100.0 * known['share']:g} % of the budget.",
+        f"They do not cover {known['does_not_cover']}.",
     ]

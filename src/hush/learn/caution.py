@@ -13,7 +13,7 @@ from hush.errors import Unsupported
 from hush.learn.said_once import callers, say, top_of
 from hush.learn.scikit_learn import get_tags
 
-__all__ = ["NoRandomState", "about_callers", "about_delta", "about_labels", "about_used_rows"]
+__all__ = ["NoRandomState", "about_callers", "about_delta", "about_labels", "about_used_rows", "about_weights"]
 
 _LEDGER = "give the model a ledger="
 #: Modules of scikit-learn that fit a model several times on the same rows, and what to do.
@@ -49,7 +49,7 @@ class NoRandomState:
         if "random_state" in named:
             raise Unsupported(
                 "random_state would make the noise repeatable, and noise that can be repeated gives no privacy; "
-                "leave it out, and use numpy's generator for random test data."
+                "leave it out. (A seed for random test data belongs to numpy.random.default_rng.)"
             )
         return super().__new__(cls)
 
@@ -139,6 +139,16 @@ def about_delta(delta: float, rows: int) -> None:
             f"delta={delta:g} is larger than 1/N for N = {rows:,} rows, and such a guarantee allows that a whole row "
             f"is published: write delta={less:g}.",
             "delta",
+        )
+
+
+def about_weights(sample_weight: Any, max_weight: Any) -> None:
+    """Warn if rows have weights whose public limit is not declared. No weight is read."""
+    if sample_weight is not None and max_weight is None:
+        say(
+            "sample_weight is given without max_weight, so weights above 1 count as 1; write max_weight=<the largest "
+            "possible weight>, a public number.",
+            "max_weight",
         )
 
 

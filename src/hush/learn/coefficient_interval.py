@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hush.errors import must_be_level
+from hush.errors import called_like, must_be_level
 from hush.learn.scikit_learn import Absent, check_is_fitted
 from hush.noise.contract import Noise
 
@@ -70,6 +70,7 @@ class IntervalMethods:
 
     _intervals: CoefficientIntervals | None
 
+    @called_like("coef_interval(level=0.95)")
     def coef_interval(self, *, level: float = 0.95) -> Array:
         """One row (low, high) for each coefficient, in the units of X. A fit with `interval_share` has them.
 
@@ -81,6 +82,7 @@ class IntervalMethods:
         """
         return self._warned().ends(level)[:-1]
 
+    @called_like("intercept_interval(level=0.95)")
     def intercept_interval(self, *, level: float = 0.95) -> Array:
         """The ends (low, high) of the intercept's interval, as in `coef_interval`."""
         return np.asarray(self._warned().ends(level)[-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from hush.errors import IncompleteCall, Unsupported, nearest
@@ -43,23 +43,25 @@ _ELSEWHERE: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "penalty": (
         ("C", "write l1_ratio=1.0 for an l1 penalty and l1_ratio=0.0 for an l2 penalty, and C=1.0 for its strength"),
-        ("alpha", "choose Lasso, Ridge or ElasticNet, and write alpha=0.01 for its strength"),
+        ("alpha", "choose Lasso, Ridge or ElasticNet; alpha is the strength, and its default here is {alpha}"),
         ("", _OUT),
     ),
     "max_iter": (("passes", f"{_STEPS}; leave it out, or write passes=10"), ("", _OUT)),
     "alpha": (("C", "the strength of the penalty is C, as in scikit-learn; write C=1.0"), ("", _OUT)),
-    "C": (("alpha", "the strength of the penalty is alpha, as in scikit-learn; write alpha=0.01"), ("", _OUT)),
+    "C": (("alpha", "the strength of the penalty is alpha, as in scikit-learn; write alpha={alpha}"), ("", _OUT)),
     "multi_class": (("classes", "all classes are fitted together; write classes=('a', 'b', 'c')"), ("", _OUT)),
     "cv": (("holdout", "a private search holds rows out once; write holdout=0.2"), ("", "write PrivateSearchCV")),
-    "scoring": (("", "scores have accuracy or squared error, with noise; leave it out"),),
+    "scoring": (
+        ("", "a search compares the accuracy of classifiers and the squared error of regressions; leave it out"),
+    ),
     "tol": (("", f"{_STEPS}; leave it out"),),
     "n_jobs": (("", "a fit uses one thread; leave it out"),),
     "n_init": (("", "there is one start, because each further one would need budget; leave it out"),),
     "init": (("", "the start is computed from released numbers; leave it out"),),
     "positive": (("", "there is no fit with a limit on signs; leave it out"),),
     "normalize": (("", "columns are scaled by released numbers; leave it out"),),
-    "alphas": (("", "write alpha=0.01, or search with PrivateSearchCV"),),
-    "Cs": (("", "write C=1.0, or search with PrivateSearchCV"),),
+    "alphas": (("alpha", "write alpha={alpha}, or search with PrivateSearchCV"), ("", _OUT)),
+    "Cs": (("C", "write C=1.0, or search with PrivateSearchCV"), ("", _OUT)),
     "refit": (("", "a refit would need more budget; leave it out"),),
 } | dict.fromkeys(("copy_X", "copy_x", "copy"), (("", "X is never changed; leave it out"),))
 #: The same, without a reason.
@@ -99,7 +101,7 @@ def explained(kind: _Model) -> _Model:
     return kind
 
 
-def _must_be_known(kind: str, named: Iterable[str], known: Iterable[str]) -> None:
+def _must_be_known(kind: str, named: Iterable[str], known: Mapping[str, inspect.Parameter]) -> None:
     """Refuse a parameter that the model does not have."""
     for name in named:
         if name in known:
@@ -107,6 +109,8 @@ def _must_be_known(kind: str, named: Iterable[str], known: Iterable[str]) -> Non
         if name in _ELSEWHERE or name in _WITHOUT:
             found = _ELSEWHERE.get(name, (("", _OUT),))
             words = next(text for needed, text in found if not needed or needed in known)
+            if "alpha" in known:
+                words = words.format(alpha=known["alpha"].default)
             raise Unsupported(f"{name} is no parameter of hush.learn.{kind}: {words}.")
         near = nearest(name, [one for one in known if one != "self"])
         raise IncompleteCall(f"{kind} has no parameter {name}{f', {near}?' if near else '; leave it out.'}")

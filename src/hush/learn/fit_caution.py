@@ -1,4 +1,4 @@
-"""Warnings after a fit of a linear model: ranges that do not fit, a large delta, a table of which few rows are used.
+"""Warnings after a fit of a linear model: ranges that do not fit, a large delta, few rows, a model without features.
 
 They depend on public facts and on released numbers only.
 """
@@ -12,6 +12,7 @@ import numpy as np
 
 from hush.learn.caution import about_delta, about_used_rows
 from hush.learn.level import LEVEL
+from hush.learn.said_once import say
 from hush.learn.scaling import GRAIN, span_of, to_be_found
 from hush.learn.wide_bounds import Seen, about_features, about_target, one_of_these
 
@@ -41,6 +42,12 @@ def about_fit(model: LinearModel, *, table: bool, refine: bool, n_rows: Any) -> 
     if model.epsilon == np.inf:
         return
     about_delta(model.delta, rows)
+    if model.receipt_["solver"] == "mean":
+        say(
+            "the budget is too small to learn more from so few rows: the model is the mean of the target, and all "
+            "coefficients are 0.",
+            "only the mean",
+        )
     noise = model._noise
     if table and noise["rows"] is not None:
         about_used_rows(rows, noise["rows"], classes=hasattr(model, "classes_"))

@@ -45,16 +45,15 @@ _NOT_ITERATIVE = ("statistics", "mean")
 def guarantee(plan: Plan) -> Guarantee:
     """The guarantee of one fit with this plan."""
     request = plan.request
-    neighbours = request.relation.neighbours
     if not request.private:
-        return Guarantee(math.inf, 1.0, neighbours=neighbours, reason="epsilon = inf means that no noise is added")
+        return request.relation.guarantee(math.inf, 1.0, "epsilon = inf means that no noise is added")
     if request.scaling == "paper":
         reason = (
             "scaling='paper' computes the means and spreads of all columns from the data, as the flipped Huber paper "
             "does, and adds no noise to them"
         )
-        return Guarantee(math.inf, 1.0, neighbours=neighbours, reason=reason)
-    return Guarantee(request.epsilon, request.delta, neighbours=neighbours)
+        return request.relation.guarantee(math.inf, 1.0, reason)
+    return request.relation.guarantee(request.epsilon, request.delta)
 
 
 def of_chain(

@@ -46,13 +46,13 @@ def fit_table(
     ledger = model.ledger
     must_be_ledger(ledger)
     must_be_secure(model.entropy)
-    names = _names(model, features)
+    names = _names(model, features, table)
     _must_suit(model, target)
     classes = model._classes_of_table()
     rows = table.row_blocks(names, target, classes=classes, weight=weight, rows_per_unit=rows_per_unit)
     model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
     largest = model.checked_max_weight if weight is not None else None
-    counting = Counting(Relation("add-remove", rows.rows_per_unit), rows.count, declared_rows(n_rows))
+    counting = Counting(Relation("add-remove", rows.rows_per_unit, "person"), rows.count, declared_rows(n_rows))
     request = _request(model, counting.relation, largest, counting.guess)
     must_be_streamed(plan(request, counting.guess), "a table")  # raises if an option is wrong
     must_be_payable(request, ledger)
@@ -72,8 +72,14 @@ def fit_table(
         options: dict[str, Any] = {"after_pass": after_pass, "payment": payment, "entropy": model.entropy}
         fit = taken.whole(train(taken.plan, taken.source, **options), made)
     model._write(fit, None if payment is None else payment.entry, list(counted.entries), ledger)
-    model._write_classes(classes)
+    model._write_classes(_shown(model, rows, target, classes))
     return model
+
+
+def _shown(model: LinearModel, rows: Any, target: str, classes: Any) -> Any:
+    """The classes as values of the column: False and True for truth values, unless 0 and 1 are declared."""
+    truths = classes is not None and getattr(model, "classes", None) is None and rows.holds_truths(target)
+    return np.array([False, True]) if truths else classes
 
 
 def _must_suit(model: LinearModel, target: Any) -> None:
@@ -101,7 +107,7 @@ def _must_agree(rows: Any, request: Request, names: list[str], target: str, clas
         rows.must_be_listed(target, classes)
 
 
-def _names(model: LinearModel, features: Sequence[str] | None) -> list[str]:
+def _names(model: LinearModel, features: Sequence[str] | None, table: Any) -> list[str]:
     """The names of the features: as given, or the names in `bounds`."""
     if features is None and isinstance(model.bounds, dict):
         return list(model.bounds)
@@ -110,7 +116,14 @@ def _names(model: LinearModel, features: Sequence[str] | None) -> list[str]:
             "a fit on a table needs the names of its features; write bounds={'age': (18, 100), ...}, or "
             "features=['age', ...]."
         )
-    return list(features)
+    names = list(features)
+    if isinstance(model.bounds, dict):
+        for name in model.bounds:
+            if name not in names and name in getattr(table, "columns", ()):
+                raise InvalidParameter(
+                    f"bounds names the column {name!r}, which is not in features=; leave it out, or add it to features."
+                )
+    return names
 
 
 def _request(model: LinearModel, relation: Relation, largest: float | None, count: int) -> Request:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported
 
-__all__ = ["floats", "is_table", "must_be_rows", "quiet", "without_values"]
+__all__ = ["UNREADABLE", "floats", "is_table", "must_be_rows", "quiet", "without_values"]
 
 #: The beginnings and parts of scikit-learn's texts that quote an array, or the number of its rows.
 _ONE_DIMENSION = ("Expected 2D array, got 1D array", "Expected 2D array, got scalar array")
@@ -19,6 +19,15 @@ _WITH_SHAPES = ("shape", "samples", "sample(s)", "feature(s)", "length", "dim ")
 _NUMERIC = ("int", "uint", "float", "bool", "decimal")
 _TIMES = ("date", "time", "duration")
 _SHOWN = 3  # columns that an error names
+#: What is said in the place of any text that is not known to be safe.
+UNREADABLE = "X and y must hold numbers or labels, and at least one value cannot be read as one."
+#: The beginnings of texts of scikit-learn and numpy that have shapes, names of columns and of types, and no value.
+_SAFE = (
+    *("Found array with", "Found input variables", "Expected 2D input", "X has ", "The feature names", "Feature names"),
+    *("Sparse data was passed", "Only sparse matrices", "dtype='numeric'", "np.matrix is not supported", "y should be"),
+    *("y cannot be None", "Unable to find the number of features", "Expected sequence or array-like"),
+    *("float() argument", "setting an array element with a sequence", "len() of unsized object", "Input contains NaN"),
+)
 
 
 def quiet() -> Any:
@@ -103,11 +112,14 @@ def text_columns(X: Any) -> str:
     return f" Columns that are not numbers by their type: {shown}."
 
 
-def without_values(text: str, X: Any = None, *, hidden: bool = False) -> str | None:
-    """A replacement for those error texts of numpy and scikit-learn that quote the data or advise what the guarantee
-    does not cover; None for all others.
+def without_values(
+    text: str, X: Any = None, y: Any = None, *, hidden: bool = False, fit: bool = False, tables: bool = False
+) -> str | None:
+    """A replacement for error texts that may quote the data, or that advise what the guarantee does not cover; None for
+    texts of numpy and scikit-learn that are safe.
 
-    `hidden` means that the number of rows is not public, so texts with shapes are replaced too.
+    `hidden` means that the number of rows is not public, so texts with shapes are replaced too. `fit` says that these
+    are the rows of a fit, and `tables` that the call takes tables, which may be advised.
     """
     if text.startswith(_ONE_DIMENSION):  # the message of scikit-learn contains the array
         return (
@@ -116,11 +128,7 @@ def without_values(text: str, X: Any = None, *, hidden: bool = False) -> str | N
         )
     for name in ("X", "y"):
         if text.startswith(f"Input {name} contains NaN"):  # scikit-learn advises an imputer, which learns from the rows
-            return (
-                f"Input {name} contains NaN. Replace it by a public value, such as {name}.fillna(0), or fit a table of "
-                "hush.tables, which leaves such rows out. (A value that is computed from the rows is not covered by "
-                "the guarantee.)"
-            )
+            return _about_nan(name, X if name == "X" else y, hidden=hidden, fit=fit, tables=tables)
         if text.startswith(f"Input {name} contains infinity"):
             return (
                 f"Input {name} contains infinity. Replace it by a public value, such as the end of its range: write "
@@ -142,4 +150,22 @@ def without_values(text: str, X: Any = None, *, hidden: bool = False) -> str | N
         )
     if "could not be promoted" in text:
         return f"X must hold numbers.{text_columns(X)}"
-    return None
+    # a method of an object in X may raise a ValueError with any text
+    return None if text.startswith(_SAFE) else UNREADABLE
+
+
+def _about_nan(name: str, given: Any, *, hidden: bool, fit: bool, tables: bool) -> str:
+    """How to replace missing values in an array or a frame of this type."""
+    write = f"np.nan_to_num({name}, nan=0.0)"
+    if hasattr(given, "fillna"):
+        write = f"{name}.fillna(0)"
+    elif hasattr(given, "fill_nan"):
+        write = f"{name}.fill_nan(0).fill_null(0)"
+    elif hasattr(given, "tocsr"):
+        write = f"{name}.data = np.nan_to_num({name}.data, nan=0.0)"
+    table = ", or fit a table of hush.tables, which leaves such rows out" if tables else ""
+    drop = " Do not drop such rows: the number of rows is public here." if fit and not hidden else ""
+    return (
+        f"Input {name} contains NaN. Replace it by a public value, such as 0: write {write}{table}.{drop} (A value "
+        "that is computed from the rows is not covered by the guarantee.)"
+    )

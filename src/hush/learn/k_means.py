@@ -28,7 +28,7 @@ from hush.learn.descent import Noise
 from hush.learn.means_and_spreads import moment_sums, moments_wish, private_scaling
 from hush.learn.relation import REPLACED_ROW
 from hush.learn.scaling import GRAIN, Scaling, Span
-from hush.learn.scikit_learn import ClusterMixin, TransformerMixin
+from hush.learn.scikit_learn import ClusterMixin, TransformerMixin, absent
 from hush.learn.sum_model import SumModel, common_unit
 from hush.learn.wide_bounds import Seen
 from hush.numerics.rounding import FEW_ROUNDINGS, TWO_ROUNDINGS, up
@@ -116,6 +116,14 @@ class KMeans(ClusterMixin, TransformerMixin, SumModel):
 
     n_clusters: int = 8
     passes: int | None = None
+
+    labels_ = absent(
+        "labels_ does not exist: it would hold a label for each row of the fit, which is not private; write "
+        "predict(new_rows), and do not publish the labels of the rows of the fit."
+    )
+    inertia_ = absent(
+        "inertia_ does not exist: it would be a sum over the rows without noise; write -score(rows) for public rows."
+    )
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the centres; y is ignored."""

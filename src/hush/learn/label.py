@@ -113,7 +113,8 @@ def declared(classes: Any, labels: Any) -> Any:
     """The given classes. The default is 0 and 1, or False and True if y is an array of booleans, which is public."""
     kind = labels.dtype.kind
     needed = InvalidParameter(
-        "classes are needed if the labels are not 0 and 1; write classes=('no', 'yes'), or classes='private'."
+        "classes are needed if the labels are not 0 and 1; write classes=('no', 'yes') with all labels, or, for "
+        "LogisticRegression with two labels, classes='private'."
     )
     default = classes is None
     if default:
@@ -127,7 +128,8 @@ def declared(classes: Any, labels: Any) -> Any:
         words = "Unknown label type: " if kind == "f" else ""  # scikit-learn's words for possible measurements
         raise InvalidParameter(
             f"{words}y holds {kind_of(labels)}, and labels other than the classes {listed(known)}; write "
-            "classes=(a, b) with the publicly known labels, or classes='private' (LogisticRegression only)."
+            "classes=(a, b, ...) with all labels, which must be public knowledge; two labels can also be found with "
+            "classes='private' of LogisticRegression."
         )
     return known
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported, one_of, reject, whole
+from hush.errors import Unsupported, reject, whole
 from hush.learn.block_rows import HELD_SOLVERS, MemoryRows
-from hush.learn.caution import NoRandomState, about_callers
+from hush.learn.caution import NoRandomState, about_callers, about_weights
 from hush.learn.coefficient_interval import IntervalMethods
 from hush.learn.counting import must_need
 from hush.learn.defaults import MOST_DRAWS
@@ -36,7 +36,6 @@ from hush.learn.scikit_learn import (
 from hush.learn.training import Fit, Request
 from hush.ledger import Ledger
 from hush.ledger.entry import Entry
-from hush.privacy.sensitivity import NEIGHBOURS
 from hush.sampling.entropy import Entropy
 
 __all__ = ["LinearModel"]
@@ -84,8 +83,8 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
     warm_start: start from the last fit, on the same columns and with the same classes. It needs a ledger, and
         `guarantee_` then covers all fits that the coefficients depend on. "auto" becomes "whitened", because
         "statistics" has no start.
-    max_weight: the public upper limit of a row's weight, if `fit` is given weights. Weights outside [0, max_weight] are
-        moved to the nearest end.
+    max_weight: the public upper limit of a row's weight, if `fit` is given weights; None is 1, with a warning. Weights
+        outside [0, max_weight] are moved to the nearest end.
     interval_share: the share of the budget for intervals and standard errors of the coefficients, such as 0.3; see
         `coef_interval`. 0 makes none.
     neighbours: the data sets that the guarantee compares. "replace": one row takes the place of another, and the number
@@ -124,7 +123,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
     clip: Any = None
     ledger: Ledger | None = None
     warm_start: bool = False
-    max_weight: float = 1.0
+    max_weight: float | None = None
     verbose: int = 0
     entropy: Entropy | None = None
     refine_bounds: bool = False
@@ -162,7 +161,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
     @property
     def _relation(self) -> Relation:
         """Which arrays are neighbours."""
-        return Relation("replace" if self.neighbours is None else one_of("neighbours", self.neighbours, NEIGHBOURS))
+        return Relation.of_arrays(self.neighbours)
 
     @property
     def checked_max_weight(self) -> float:
@@ -193,6 +192,7 @@ class LinearModel(IntervalMethods, NoRandomState, BaseEstimator, ABC):
         rounded. None releases it with 3 % of epsilon.
         """
         about_callers(ledger=self.ledger, private=self.epsilon != np.inf)
+        about_weights(sample_weight, self.max_weight)
         table = is_table(X)
         with fitting(self):
             if table:

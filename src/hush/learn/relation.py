@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hush.errors import one_of
 from hush.numerics.rounding import TWO_ROUNDINGS, up
-from hush.privacy.sensitivity import Sensitivity
+from hush.privacy.budget import Guarantee
+from hush.privacy.sensitivity import NEIGHBOURS, Sensitivity
 
 __all__ = ["REPLACED_ROW", "Relation"]
 
 
 @dataclass(frozen=True)
 class Relation:
-    """`neighbours` is "replace" (one row) or "add-remove" (one person with at most `rows` rows).
+    """`neighbours` is "replace" (one row) or "add-remove": one person with at most `rows` rows is added or removed, or
+    one row of an array (`unit` is "row").
 
     >>> Relation("add-remove", 3).bound(replaced={"linf": 2.0}, alone={"linf": 1.0}, l0=1)
     Sensitivity(linf=3.0, l0=1)
@@ -25,6 +28,17 @@ class Relation:
 
     neighbours: str = "replace"
     rows: int = 1
+    unit: str = "person"
+
+    @classmethod
+    def of_arrays(cls, neighbours: str | None) -> Relation:
+        """The relation of a fit on arrays, from the parameter `neighbours`."""
+        known = "replace" if neighbours is None else one_of("neighbours", neighbours, NEIGHBOURS)
+        return cls(known, unit="person" if known == "replace" else "row")
+
+    def guarantee(self, epsilon: float, delta: float, reason: str = "") -> Guarantee:
+        """The guarantee for these neighbours."""
+        return Guarantee(epsilon, delta, neighbours=self.neighbours, protects=self.unit, reason=reason)
 
     @property
     def moves(self) -> float:

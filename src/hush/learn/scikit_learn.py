@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, needs, within
-from hush.learn.given_rows import must_be_rows, quiet, without_values
+from hush.learn.given_rows import UNREADABLE, must_be_rows, quiet, without_values
 
 with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     from sklearn.base import (
@@ -45,6 +45,7 @@ __all__ = [
     "ParameterGrid",
     "RegressorMixin",
     "TransformerMixin",
+    "absent",
     "available_if",
     "check_is_fitted",
     "checked_rows",
@@ -119,8 +120,8 @@ class Absent(Unsupported, AttributeError):
 
 
 def limit_of_weight(max_weight: Any) -> float:
-    """The public limit of a row's weight, checked."""
-    return within("max_weight", max_weight, 1e-9, 1e9, "write max_weight=1.0")
+    """The public limit of a row's weight, checked; None means 1."""
+    return 1.0 if max_weight is None else within("max_weight", max_weight, 1e-9, 1e9, "write max_weight=1.0")
 
 
 def shares_of_weight(given: Any, rows: Any, max_weight: Any, *, hidden: bool = False) -> NDArray[np.float64] | None:
@@ -170,6 +171,15 @@ def _python_number(value: Any) -> Any:
     return value
 
 
+def absent(words: str) -> property:
+    """An attribute of scikit-learn's models that hush does not have, for the reason in `words`."""
+
+    def reason(self: Any) -> Any:
+        raise Absent(words)
+
+    return property(reason, doc=words)
+
+
 @contextlib.contextmanager
 def fitting(model: Any) -> Iterator[None]:
     """Restore the estimator if its fit fails or is interrupted. Meanwhile its parameters are Python's numbers."""
@@ -202,15 +212,17 @@ def checked_rows(model: Any, X: Any, *y: Any, hidden: bool = False, **settings: 
     `hidden` means that the number of rows is not public, so no error has it.
     """
     must_be_rows(model, X, *y)
+    fit = bool(settings.get("reset", True))
+    tables = fit and bool(settings.get("accept_sparse"))  # `fit` of a linear model
     try:
         with quiet():
             return validate_data(model, X, *y, **settings)
     except (ValueError, TypeError) as failure:
-        words = without_values(str(failure), X, hidden=hidden)
+        words = without_values(str(failure), X, *y, hidden=hidden, fit=fit, tables=tables)
         if words is None:
             raise
     except MemoryError:
         raise
     except Exception:  # raised by an object in X or y: its text may contain anything
-        words = "X and y must hold numbers or labels, and at least one value cannot be read as one."
+        words = UNREADABLE
     raise InvalidParameter(words)  # outside of the except block, so that the first error's text is not chained

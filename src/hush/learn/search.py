@@ -23,6 +23,7 @@ from hush.learn.row_count import RowCount
 from hush.learn.scikit_learn import (
     BaseEstimator,
     MetaEstimatorMixin,
+    absent,
     available_if,
     check_is_fitted,
     clone,
@@ -39,7 +40,7 @@ from hush.ledger.entry import Entry
 from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import plain_values
-from hush.privacy.charge import Budget, Guarantee
+from hush.privacy.charge import Budget
 from hush.sampling.entropy import Entropy, SecureEntropy
 
 __all__ = ["PrivateSearchCV"]
@@ -50,10 +51,10 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
     """Choose the best of several settings of a private estimator, privately: Papernot and Steinke 2022, Theorem 2.
 
     The rows are split once into a training part and a held-out part, by position and independently of their values (by
-    one coin for each row if the estimator has neighbours="add-remove").
-    The number of runs K is random with mean `tries`. Each run draws a candidate from `param_grid`, trains it on the
-    first part and scores it on the second, with noise on an integer (the number of wrong labels, or quantised squared
-    errors). Only the best run is released; K and the other runs are not kept.
+    one coin for each row if the estimator has neighbours="add-remove"). The number of runs K is random with mean
+    `tries`. Each run draws a candidate from `param_grid`, trains it on the first part and scores it on the second, with
+    noise on an integer (the number of wrong labels, or quantised squared errors). Only the best run is released; K and
+    the other runs are not kept.
 
     estimator: an estimator of hush.learn. Its epsilon and delta are replaced, and family=None means Gaussian noise
         here (Laplace noise if delta = 0).
@@ -106,6 +107,10 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         self.ledger = ledger
         self.verbose = verbose
         self.entropy = entropy
+
+    cv_results_ = absent(
+        "cv_results_ does not exist: only the best run is released; read best_params_ and best_score_."
+    )
 
     def __sklearn_clone__(self) -> Self:
         made: Self = sharing_clone(self)
@@ -172,7 +177,8 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         kept, held = apart(coins, count, self.holdout) if hidden else split(coins, count, made.held)
         best, winner = -math.inf, made.models[0]
         for _ in range(made.runs.draw(bits)):
-            model = _copy(made.models[any_of(bits, len(made.models))])
+            drawn = made.models[any_of(bits, len(made.models))]
+            model = _known(clone(drawn), drawn)  # a new, unfitted model
             model._fitted(rows[kept], target[kept], n_rows=made.kept if hidden else None)
             score = noisy_score(model, rows[held], target[held], made.score, self.entropy, made.held)
             if score > best:  # ties: keep the first run; all runs have the same law, so this is a fair choice
@@ -205,7 +211,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
 
         The receipt of the best run would reveal the accounting of one run, so it gets the guarantee of the search.
         """
-        promise = Guarantee(float(self.epsilon), float(self.delta), neighbours=made.relation.neighbours)
+        promise = made.relation.guarantee(float(self.epsilon), float(self.delta))
         about = {
             "model": type(winner).__name__,
             "rule": "best of K runs, where K has a truncated negative binomial law (Papernot and Steinke 2022, "
@@ -266,12 +272,9 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.estimator_type, tags.classifier_tags, tags.regressor_tags = (
-            inner.estimator_type,
-            inner.classifier_tags,
-            inner.regressor_tags,
-        )
-        tags.target_tags, tags.non_deterministic, tags.input_tags.sparse = inner.target_tags, True, False
+        for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags"):
+            setattr(tags, name, getattr(inner, name))
+        tags.non_deterministic, tags.input_tags.sparse = True, False
         return tags
 
 
@@ -284,11 +287,6 @@ def _rest(made: Scheme, counted: RowCount) -> list[Alternatives]:
     """What a search charges after every number of rows; its delta is the chance that the pair fails."""
     left = _left(made.budget, counted)
     return [lambda: [([replace(made, budget=left).charge], left, left.delta)]]
-
-
-def _copy(model: LinearModel) -> LinearModel:
-    """A new, unfitted model with the same settings and column names."""
-    return _known(clone(model), model)
 
 
 def _known(model: LinearModel, other: LinearModel) -> LinearModel:

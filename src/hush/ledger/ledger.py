@@ -281,7 +281,10 @@ class Ledger(WithSeries):
 
     def __reduce__(self) -> Any:
         if self.path is None:
-            raise LedgerError("a ledger in memory cannot be sent to another process; give it a path.")
+            raise LedgerError(
+                "a ledger in memory cannot be copied, saved or sent to another process, because a copy would be a "
+                "second budget; give it a path; to save a fitted model, write model.set_params(ledger=None) first."
+            )
         return Ledger, (self.path,)
 
     def _report(self) -> Account:

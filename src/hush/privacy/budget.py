@@ -191,7 +191,8 @@ class Guarantee:
     """(epsilon, delta)-privacy over `times` releases, for neighbouring data sets.
 
     If there is no guarantee, `reason` gives the reason. notion "dp" is differential privacy, "pdp" is probabilistic
-    differential privacy. `covers` names anything else that the guarantee includes.
+    differential privacy. `covers` names anything else that the guarantee includes. `protects` is what is added or
+    removed: a "person", or a "row" of an array, whose rows name no persons.
     """
 
     epsilon: float
@@ -202,12 +203,14 @@ class Guarantee:
     neighbours: str = "add-remove"
     reason: str = ""
     covers: str = ""
+    protects: str = "person"
 
     def __post_init__(self) -> None:
         _check_pair(self)
         whole("times", self.times)
         one_of("notion", self.notion, ("dp", "pdp"))
         one_of("neighbours", self.neighbours, NEIGHBOURS)
+        one_of("protects", self.protects, ("person", "row"))
 
     @property
     def budget(self) -> Budget:
@@ -224,4 +227,7 @@ class Guarantee:
         kind = "probabilistic differential privacy" if self.notion == "pdp" else "differential privacy"
         of = (f" of {self.covers}" if self.covers else "") + (f" over {self.times} releases" if self.times > 1 else "")
         pair = f"(epsilon = {rounded_up(self.epsilon)}, delta = {rounded_up(self.delta)})"
-        return f"{pair}-{kind}{of}; neighbours: {NEIGHBOURS_IN_WORDS.get(self.neighbours, self.neighbours)}"
+        words = NEIGHBOURS_IN_WORDS.get(self.neighbours, self.neighbours)
+        return (
+            f"{pair}-{kind}{of}; neighbours: {words if self.protects == 'person' else words.replace('person', 'row')}"
+        )

@@ -176,6 +176,7 @@ def _plain(guarantee: Guarantee) -> dict[str, Any]:
     known = {"epsilon": guarantee.epsilon if holds else None, "delta": guarantee.delta if holds else None}
     said = {"times": guarantee.times, "notion": guarantee.notion, "neighbours": guarantee.neighbours}
     words = {name: text for name, text in (("reason", guarantee.reason), ("covers", guarantee.covers)) if text}
+    words |= {} if guarantee.protects == "person" else {"protects": guarantee.protects}
     return {**known, **said, **words}
 
 
@@ -191,6 +192,7 @@ def _guarantee(values: Mapping[str, Any]) -> Guarantee:
         neighbours=values["neighbours"],
         reason=reason,
         covers=values.get("covers", ""),
+        protects=values.get("protects", "person"),
     )
 
 

@@ -94,6 +94,10 @@ class RowBlocks:
         given = [bool(value) for value in plain] if kind.is_boolean() else plain
         facts.must_be_listed(f"the classes of {target!r}", target, rule, given, kind)
 
+    def holds_truths(self, name: str) -> bool:
+        """Is a column of the table a column of truth values, by its type?"""
+        return bool(self.table.relation[name].type().is_boolean())
+
     def count(self) -> int:
         """The number of kept rows, without noise."""
         found = self.rows.aggregate(n=self.rows.count())
@@ -200,7 +204,7 @@ def _number(column: Any, name: str) -> tuple[Any, Any]:
     kind = column.type()
     if not (kind.is_numeric() or kind.is_boolean()):
         raise InvalidParameter(
-            f"column {name!r} is of type {kind}, and a fit needs numbers; compute a number of it first with mutate."
+            f"column {name!r} is of type {kind}, and a fit needs numbers; make a column of numbers from it with mutate."
         )
     number, missing = as_number(column)
     # a decimal of PostgreSQL can be NaN too
