@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 from unittest.mock import patch
 
 import numpy as np
@@ -200,3 +201,17 @@ def test_half_of_the_rows_in_each_class_keep_the_features():
     found = [LogisticRegression(**PUBLIC).fit(X, y) for _ in range(10)]
     assert all(_names(model)[0] == CLASSES for model in found)
     assert np.mean([model.score(X, y) for model in found]) > 0.75
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "warns"), [(299, 0.1, True), (301, 0.1, False), (31, 1.0, False), (29, 1.0, True)]
+)
+def test_classifiers_of_too_few_rows_warn_whatever_the_data(rows, epsilon, warns):
+    numbers = np.random.default_rng(0)
+    X = numbers.normal(size=(rows, 3))
+    for y in (np.arange(rows) % 2, (np.arange(rows) == 0).astype(int)):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            LogisticRegression(epsilon=epsilon, delta=1e-6, bounds=(-4, 4)).fit(X, y)
+        texts = [str(one.message) for one in seen if "which class is predicted" in str(one.message)]
+        assert len(texts) == warns and all("at least 30/epsilon rows" in text for text in texts)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hush.learn.budget import Part, Wish, pure_part
 from hush.learn.relation import REPLACED_ROW, Relation
 
-__all__ = ["CLASSES", "ClassLevel", "class_counts", "class_part", "class_share"]
+__all__ = ["CLASSES", "FEWEST", "ClassLevel", "class_counts", "class_part", "class_share"]
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ CLASSES = "class counts"
 #: intercept well enough, and the numbers are not released.
 _QUIET = 0.15
 #: With fewer rows times epsilon even the numbers of rows are too noisy to help.
-_FEWEST = 30.0
+FEWEST = 30.0
 #: The share of epsilon is this over rows times epsilon, but at most the second number: for two classes, and for more.
 _TWO, _MORE = (16.0, 0.4), (24.0, 0.5)
 #: The deviation of the difference of the shares of two classes over usual data sets.
@@ -45,7 +45,7 @@ def class_share(nu: float, outputs: int, rows: float, epsilon: float) -> float:
 
     `rows` is N/k if a neighbour changes a sum by k times as much as one replaced row.
     """
-    if nu * math.sqrt(max(outputs - 1, 1)) < _QUIET or rows * epsilon < _FEWEST:
+    if nu * math.sqrt(max(outputs - 1, 1)) < _QUIET or rows * epsilon < FEWEST:
         return 0.0
     factor, most = _TWO if outputs == 1 else _MORE
     return min(factor / (rows * epsilon), most)

@@ -6,11 +6,12 @@ They depend on public facts and on released numbers only.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hush.learn.caution import about_delta, about_used_rows
+from hush.learn.class_level import FEWEST
 from hush.learn.level import LEVEL
 from hush.learn.said_once import say
 from hush.learn.scaling import GRAIN, span_of, to_be_found
@@ -23,14 +24,26 @@ if TYPE_CHECKING:
 __all__ = ["about_fit", "noise_of"]
 
 
-def noise_of(plan: Plan) -> dict[str, float | None]:
-    """The deviations of the noise of a mean of z in [-1, 1], and of the number of rows; None if it was not released."""
+class NoiseOfFit(NamedTuple):
+    """The deviations of the noise of a mean of z in [-1, 1] and of the number of rows; None if it was not released.
+
+    `rows_epsilon` is the number of rows times epsilon, for neighbours with the effect of one replaced row.
+    """
+
+    means: float | None
+    rows: float | None
+    rows_epsilon: float
+
+
+def noise_of(plan: Plan) -> NoiseOfFit:
+    """What the warnings about a fit need from its plan."""
     part = plan.part("means and spreads") or plan.part(LEVEL)
     counted = None if plan.counted is None else plan.counted.mechanism
-    return {
-        "means": None if part is None else part.deviation / (plan.rows * GRAIN),
-        "rows": None if counted is None else math.sqrt(counted.noise.variance) * counted.step,
-    }
+    return NoiseOfFit(
+        None if part is None else part.deviation / (plan.rows * GRAIN),
+        None if counted is None else math.sqrt(counted.noise.variance) * counted.step,
+        plan.rows / plan.request.relation.moves * plan.budget.epsilon,
+    )
 
 
 def about_fit(model: LinearModel, *, table: bool, refine: bool, n_rows: Any) -> None:
@@ -49,12 +62,18 @@ def about_fit(model: LinearModel, *, table: bool, refine: bool, n_rows: Any) -> 
             "only the mean",
         )
     noise = model._noise
-    if table and noise["rows"] is not None:
-        about_used_rows(rows, noise["rows"], classes=hasattr(model, "classes_"))
-    if model.refine_bounds or noise["means"] is None:
+    if hasattr(model, "classes_") and noise.rows_epsilon < FEWEST:
+        say(
+            "the budget is too small to learn more from so few rows: noise decides which class is predicted most "
+            f"often, even if it is rare; use at least {FEWEST:g}/epsilon rows.",
+            "few rows of classes",
+        )
+    if table and noise.rows is not None:
+        about_used_rows(rows, noise.rows, classes=hasattr(model, "classes_"))
+    if model.refine_bounds or noise.means is None:
         return
     others = ["write refine_bounds=True"] * refine + [f"correct n_rows={n_rows}"] * (n_rows is not None)
-    kept, error = model.kept_features_, noise["means"]
+    kept, error = model.kept_features_, noise.means
     if not to_be_found(model.bounds):
         seen = _seen(model, "bounds", model.bounds, kept, error)
         names = getattr(model, "feature_names_in_", None)
