@@ -329,7 +329,7 @@ def test_a_missing_or_old_package(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     code, out = run(capsys)
     assert code == 1
     assert "packages, numpy: 1.0.0, but hush needs >=1.26; pip install 'numpy>=1.26'." in out
-    assert "1.0.0, but hush needs >=1.5; pip install 'hush[tables]'" in out
+    assert "1.0.0, but hush needs >=2.0; pip install 'hush[tables]'" in out
     assert "packages, scipy: not installed; pip install 'scipy>=1.12'." in out
     assert "not installed; pip install 'hush[learn]'" in out and "scikit-learn: not installed" not in out
 

@@ -119,7 +119,7 @@ def _table(model: Any, data: np.ndarray, rows_of_person: int, *columns: str, **f
 
 
 def _weighted_table(model: Any, data: np.ndarray, rows_of_person: int, **fit: Any) -> Any:
-    return _table(model, data, rows_of_person, "w", **fit)
+    return _table(model.set_params(max_weight=1.0), data, rows_of_person, "w", **fit)
 
 
 #: name: (how to fit, the relations of neighbours, the rows of one person)
