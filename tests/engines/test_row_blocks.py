@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import hush.tables
 from hush.learn import LogisticRegression, Ridge
 from hush.ledger.payment import Draws
 from hush.sampling.entropy import DeterministicTestEntropy
@@ -89,3 +90,12 @@ def test_a_fit_releases_the_same_integers_as_on_an_array(engine, kind):
     seen = released(lambda: ours.fit(table, "y", n_rows=300))
     assert seen == released(lambda: theirs.fit(X, y, n_rows=300)) and [len(one) for one in seen[-3:]] == [3, 3, 3]
     np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+
+
+def test_nan_that_an_engine_lets_through_is_left_out():
+    """An engine that misjudges NaN must not bring one into a sum."""
+    people = pa.table({"a": [0.5, 0.25, 0.75], "y": [1.0, 0.0, 1.0], "person": [1, 2, 3]})
+    blocks = hush.tables.table(people, unit="person", population="people").row_blocks(["a"], "y")
+    wrong = pa.record_batch({"a": [0.5, math.nan, 0.75], "y": [math.nan, 0.0, 1.0]})
+    with patch.object(type(blocks), "_batches", lambda *_: iter([wrong])):
+        assert np.concatenate(list(blocks.blocks())).tolist() == [[0.75, 1.0]]

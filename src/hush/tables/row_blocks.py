@@ -111,7 +111,8 @@ class RowBlocks:
             made = np.empty((batch.num_columns, batch.num_rows))
             for place in range(batch.num_columns):
                 made[place] = batch.column(place).to_numpy(zero_copy_only=False)
-            yield made.T
+            missing = np.isnan(made).any(axis=0)  # a second wall: the engine has left these rows out
+            yield made.T[~missing] if missing.any() else made.T
 
     def _batches(self, rows: Any, size: int) -> Iterator[Any]:
         source = self.table.source
