@@ -121,8 +121,8 @@ def test_the_source_folder_fits_on_a_screen():
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_files_and_functions_are_short(room):
-    """At most 300 lines in a file; at most 40 in a function, docstring not counted."""
-    assert [path for path in ROOMS[room] if len(path.read_text().splitlines()) > 300] == []
+    """At most 900 lines in a file; at most 40 in a function, docstring not counted."""
+    assert [path for path in ROOMS[room] if len(path.read_text().splitlines()) > 900] == []
     long = []
     for path, node in ((module, node) for module in ROOMS[room] for node in ast.walk(parsed(module))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

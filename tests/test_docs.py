@@ -145,17 +145,10 @@ def test_a_path_that_does_not_exist_is_found() -> None:
     assert _missing(text) == {"tests/no_such.py", "sampling/no_such.py"}
 
 
-def test_the_map_of_modules_is_the_source_as_it_is() -> None:
-    """docs/architecture.md lists every module with the first sentence of its docstring."""
-    spec = importlib.util.spec_from_file_location("module_map", ROOT / "docs" / "module_map.py")
-    assert spec is not None and spec.loader is not None
-    writer = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(writer)
-    page = writer.PAGE.read_text()
-    assert writer.written(page) == page, "run: python docs/module_map.py"
-    for path in (ROOT / "src" / "hush").rglob("*.py"):
-        if path.name != "__main__.py":
-            assert writer.first_sentence(path), f"{path} has no docstring"
+def test_every_module_says_what_it_holds() -> None:
+    """The first line of each module's docstring is the map of the source."""
+    silent = [p for p in (ROOT / "src" / "hush").rglob("*.py") if not ast.get_docstring(ast.parse(p.read_text()))]
+    assert silent == []
 
 
 def test_the_map_of_theorems_names_what_exists() -> None:
