@@ -7,6 +7,7 @@
     +-- Unsupported        (also TypeError)        no theorem covers the request; the message names one that is covered
     +-- BudgetExceeded                             the release would exceed the ledger's cap
     +-- NotPaid                                    no payment covers this noise on data; nothing was drawn
+    +-- QueryFailed                                a question failed after its charge; the same call gets its answer
     +-- LedgerError                                a ledger file cannot be read, written or trusted
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
     +-- MissingExtra       (also ImportError)      a missing optional library; the message has the command to install it
@@ -36,6 +37,7 @@ __all__ = [
     "MissingExtra",
     "NotCertified",
     "NotPaid",
+    "QueryFailed",
     "UnknownFamily",
     "Unsupported",
 ]
@@ -70,6 +72,10 @@ class BudgetExceeded(HushError):
 
 class NotPaid(HushError):
     """No payment covers this noise on data; nothing was drawn."""
+
+
+class QueryFailed(HushError):
+    """A question failed after it was charged. The charge stays, and the same call gets its one answer for it."""
 
 
 class LedgerError(HushError):
