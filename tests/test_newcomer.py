@@ -501,7 +501,7 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
         ("already exists", "hush ledger show budget.ledger"),
     ),
     ("no ledger to show", "ledger show buget.ledger", ("no ledger", "hush ledger new buget.ledger")),
-    ("a folder to show", "ledger show .", ("cannot be opened",)),
+    ("a folder to show", "ledger show .", ("is not a file",)),
     ("a misspelt sample", "sample visit", ("did you mean 'visits'",)),
     ("a sample nowhere", "sample visits --rows 10 --out no/new.csv", ("no/new.csv", "No such file")),
     (

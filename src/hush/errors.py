@@ -9,6 +9,7 @@
     +-- NotPaid                                    no payment covers this noise on data; nothing was drawn
     +-- QueryFailed                                a question failed after its charge; the same call gets its answer
     +-- LedgerError                                a ledger file cannot be read, written or trusted
+    +-- NotWritten         (also OSError)          a file or the output cannot be written; a paid answer is not lost
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
     +-- MissingExtra       (also ImportError)      a missing optional library; the message has the command to install it
 
@@ -37,6 +38,7 @@ __all__ = [
     "MissingExtra",
     "NotCertified",
     "NotPaid",
+    "NotWritten",
     "QueryFailed",
     "UnknownFamily",
     "Unsupported",
@@ -80,6 +82,10 @@ class QueryFailed(HushError):
 
 class LedgerError(HushError):
     """A ledger file that cannot be read, written or trusted."""
+
+
+class NotWritten(HushError, OSError):
+    """A file or the output cannot be written, because the disk is full, a quota is reached, or a folder is gone."""
 
 
 class UnknownFamily(InvalidParameter, LedgerError):
