@@ -173,3 +173,72 @@ def test_the_walls_notice_what_they_are_for() -> None:
         (1, "osgt"),
         (1, "laplace"),
     ]
+
+
+#: Annotations of arguments that may be anything, or hold many values.
+LOOSE = {
+    "Any", "Array", "Collection", "Iterable", "Mapping", "NDArray", "Sequence", "dict", "list", "object", "set", "tuple"
+}  # fmt: skip
+#: Loose arguments that a message may print, by file and name, with the reason.
+PLAIN = {
+    ("tables", "kind"): "a type of Ibis, which is a fact of the schema",
+    ("tables/policy/mistakes.py", "low"): "a number or a date, checked before",
+    ("tables/policy/mistakes.py", "high"): "a number or a date, checked before",
+}
+
+
+def loose_arguments(function: ast.FunctionDef) -> set[str]:
+    """The arguments of a function whose annotation allows more than one plain value."""
+    given = function.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    return {
+        one.arg
+        for one in every
+        if one.annotation is None or any(isinstance(n, ast.Name) and n.id in LOOSE for n in ast.walk(one.annotation))
+    } - {"self", "cls"}
+
+
+def printed_values(tree: ast.AST) -> list[tuple[int, str]]:
+    """Values that a message prints without errors.shown: every !r, and loose arguments in errors."""
+    found = [
+        (node.lineno, ast.unparse(node.value))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FormattedValue) and node.conversion == ord("r")
+    ]
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        loose = loose_arguments(function)
+        for error in ast.walk(function):
+            called = error.func.id if isinstance(error, ast.Call) and isinstance(error.func, ast.Name) else ""
+            if not (isinstance(error, ast.Raise) or called in ("reject", "Mistake", "refusal")):
+                continue
+            for node in ast.walk(error):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("repr", "str"):
+                    value = node.args[0]
+                elif isinstance(node, ast.FormattedValue):
+                    value = node.value
+                else:
+                    continue
+                if isinstance(value, ast.Name) and value.id in loose:
+                    found.append((node.lineno, value.id))
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_message_prints_values_with_shown_only(room: str) -> None:
+    found = [
+        (path, line, name)
+        for path in ROOMS[room]
+        if path.name != "errors.py"
+        for line, name in printed_values(parsed(path))
+        if not any(str(home(path)).removeprefix("hush/").startswith(where) for where, known in PLAIN if known == name)
+    ]
+    assert found == [], "print it with hush.errors.shown: the caller may have given rows of people"
+
+
+def test_the_wall_against_printed_values_sees_them() -> None:
+    text = """
+def f(x: Any, name: str, rows: Sequence[int]):
+    raise InvalidParameter(f"{name} must be {x!r}")
+    raise InvalidParameter(f"{name} must be one of {rows}, got " + repr(x))
+"""
+    assert printed_values(ast.parse(text)) == [(3, "x"), (4, "rows"), (4, "x")]

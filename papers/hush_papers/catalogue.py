@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from hush import InvalidParameter
+from hush.errors import shown
 from hush_papers.item import Context, Item, Paper
 from hush_papers.page import REPORT, write
 
@@ -34,7 +35,7 @@ Progress = Callable[[str], None]
 def paper(key: str) -> Paper:
     """The paper with that key."""
     if key not in PAPERS:
-        raise InvalidParameter(f"paper must be one of {', '.join(PAPERS)}, got {key!r}.")
+        raise InvalidParameter(f"paper must be one of {', '.join(PAPERS)}, got {shown(key)}.")
     made = importlib.import_module(PAPERS[key]).PAPER
     assert isinstance(made, Paper)
     return made
@@ -84,13 +85,15 @@ def _check(papers: Sequence[Paper], context: Context) -> None:
         return
     if not context.data.is_dir():
         raise InvalidParameter(
-            f"data must be a folder of data sets, got {str(context.data)!r}; leave it out to run without data sets."
+            f"data must be a folder of data sets, got {shown(str(context.data))}; leave it out to run without "
+            "data sets."
         )
     for each in papers:
         for name in each.files:
             if not (context.data / name).is_file():
                 raise InvalidParameter(
-                    f"data must contain {name}, which the {each.key} report reads; {str(context.data)!r} has no such "
+                    f"data must contain {name}, which the {each.key} report reads; {shown(str(context.data))} "
+                    "has no such "
                     "file."
                 )
 
@@ -103,7 +106,7 @@ def _inside(folder: Path) -> Path:
     except OSError as failure:
         reason = failure.strerror or "no reason given"
         raise InvalidParameter(
-            f"out must be a folder that can be written, got {str(folder)!r} ({reason}); give another folder."
+            f"out must be a folder that can be written, got {shown(str(folder))} ({reason}); give another folder."
         ) from failure
 
 
@@ -123,7 +126,7 @@ def _moved(parts: Path, folder: Path) -> Path:
             (parts / name).replace(folder / name)
     except OSError as failure:
         raise InvalidParameter(
-            f"out must be a folder whose files can be replaced, got {str(folder)!r} ({failure.strerror})."
+            f"out must be a folder whose files can be replaced, got {shown(str(folder))} ({failure.strerror})."
         ) from failure
     return folder / REPORT
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hush import InvalidParameter
+from hush.errors import shown
 
 __all__ = [
     "CONFIRMED",
@@ -74,7 +75,9 @@ def _half_unit(printed: str) -> float:
     """Half a unit in the last printed digit: 0.005 for 1.23, 5e-14 for 7.8e-12, 0.5 for 400."""
     found = re.fullmatch(r"[-+]?(\d+)(?:\.(\d*))?(?:[eE]([-+]?\d+))?", printed.strip())
     if found is None:
-        raise InvalidParameter(f"published must be a number as printed, such as '0.94' or '7.8e-12', got {printed!r}.")
+        raise InvalidParameter(
+            f"published must be a number as printed, such as '0.94' or '7.8e-12', got {shown(printed)}."
+        )
     return float(0.5 * 10.0 ** (int(found[3] or 0) - len(found[2] or "")))
 
 
@@ -92,7 +95,7 @@ def compare(
         half = _half_unit(published)
         verdict = CONFIRMED if abs(ours - float(published)) <= half * (1.0 + 1e-9) else CORRECTED
     if verdict not in VERDICTS:
-        raise InvalidParameter(f"verdict must be one of {', '.join(VERDICTS)}, got {verdict!r}.")
+        raise InvalidParameter(f"verdict must be one of {', '.join(VERDICTS)}, got {shown(verdict)}.")
     if verdict != CONFIRMED and not why:
         raise InvalidParameter(f"{what}: {verdict} ({published} printed, {ours:.8g} ours) needs a sentence `why`.")
     return Comparison(what, published, float(ours), verdict, why, function)

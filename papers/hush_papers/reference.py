@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hush import InvalidParameter
+from hush.errors import shown
 
 __all__ = ["Reference", "reference"]
 
@@ -74,6 +75,6 @@ def _found(name: str) -> Any:
             found = getattr(found, word) if hasattr(found, word) else importlib.import_module(".".join(words[:place]))
         except ImportError as failure:
             raise InvalidParameter(
-                f"function must be the dotted name of an existing object, such as 'hush.delta', got {name!r}."
+                f"function must be the dotted name of an existing object, such as 'hush.delta', got {shown(name)}."
             ) from failure
     return found

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         MissingExtra,
         NotCertified,
         NotPaid,
-        NotWritten,
         UnknownFamily,
         Unsupported,
     )
@@ -115,7 +114,6 @@ __all__ = [
     "NoiseCheck",
     "NotCertified",
     "NotPaid",
-    "NotWritten",
     "OptimalRule",
     "Payment",
     "Plan",
@@ -178,7 +176,6 @@ _MODULES = {
         "MissingExtra",
         "NotCertified",
         "NotPaid",
-        "NotWritten",
         "UnknownFamily",
         "Unsupported",
     ),
@@ -253,7 +250,7 @@ def __getattr__(name: str) -> object:
     from hush.errors import nearest
 
     near = "" if name.startswith("_") else nearest(name, [*__all__, *_ROOMS])
-    raise AttributeError(f"module 'hush' has no attribute {name!r}" + (f"; {near}" if near else ""), name=name)
+    raise AttributeError(f"module 'hush' has no attribute '{name}'" + (f"; {near}" if near else ""), name=name)
 
 
 def __dir__() -> list[str]:

@@ -7,9 +7,7 @@
     +-- Unsupported        (also TypeError)        no theorem covers the request; the message names one that is covered
     +-- BudgetExceeded                             the release would exceed the ledger's cap
     +-- NotPaid                                    no payment covers this noise on data; nothing was drawn
-    +-- QueryFailed                                a question failed after its charge; the same call gets its answer
     +-- LedgerError                                a ledger file cannot be read, written or trusted
-    +-- NotWritten         (also OSError)          a file or the output cannot be written; a paid answer is not lost
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
     +-- MissingExtra       (also ImportError)      a missing optional library; the message has the command to install it
 
@@ -19,11 +17,17 @@ Every validator takes an argument's name and value. Its message states both, the
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 import inspect
 import math
 import operator
+import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -38,8 +42,6 @@ __all__ = [
     "MissingExtra",
     "NotCertified",
     "NotPaid",
-    "NotWritten",
-    "QueryFailed",
     "UnknownFamily",
     "Unsupported",
 ]
@@ -50,6 +52,13 @@ _R = TypeVar("_R")
 
 #: The largest epsilon that is accepted. A larger one gives no privacy, so it is taken to be a typing error.
 LARGEST_BUDGET = 1e6
+
+#: A longer text (characters) may be a row of a file; a statement, a label or a path is shorter, or is not repeated.
+_LONG_TEXT = 100
+#: A longer tuple may be a row; a pair of bounds or a triple of values is shorter.
+_SHORT_TUPLE = 3
+#: A larger number fills the line.
+_LARGE = 10**40
 
 
 class HushError(Exception):
@@ -76,16 +85,8 @@ class NotPaid(HushError):
     """No payment covers this noise on data; nothing was drawn."""
 
 
-class QueryFailed(HushError):
-    """A question failed after it was charged. The charge stays, and the same call gets its one answer for it."""
-
-
 class LedgerError(HushError):
     """A ledger file that cannot be read, written or trusted."""
-
-
-class NotWritten(HushError, OSError):
-    """A file or the output cannot be written, because the disk is full, a quota is reached, or a folder is gone."""
 
 
 class UnknownFamily(InvalidParameter, LedgerError):
@@ -118,13 +119,86 @@ def needs(library: str, what: str, *, extra: str = "") -> Iterator[None]:
         ) from failure
 
 
+def shown(value: object) -> str:
+    """A value in a message: a short text, number or date as the caller typed it, or a short tuple of them.
+
+    Anything else may hold rows of people, and messages end up in logs: it is printed as its type and its size.
+
+    >>> shown("ward"), shown(2.5), shown((0, 30)), shown([87, 91, 64])
+    ("'ward'", '2.5', '(0, 30)', 'a list of 3')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if _is_short(value):
+        return repr(value)
+    if isinstance(value, tuple) and len(value) <= _SHORT_TUPLE and all(map(_is_short, value)):
+        return repr(value)
+    if _is_setting(value):
+        return repr(value)
+    return type_and_size(value)
+
+
+def type_and_size(value: object) -> str:
+    """The type of a value and its size, and nothing that it contains: for the parts of a list, which may be data.
+
+    >>> type_and_size("surgery"), type_and_size(3), type_and_size((1, 2)), type_and_size(None)
+    ('a text', 'an int', 'a tuple of 2', 'None')
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the type {value.__name__}"
+    name = "text" if isinstance(value, str) else type(value).__name__
+    size = ""
+    with contextlib.suppress(Exception):  # a foreign class may define anything
+        shape = getattr(value, "shape", None)
+        if isinstance(shape, tuple) and shape and all(type(n) is int for n in shape):
+            size = f" of {' x '.join(map(str, shape))}"
+        elif not isinstance(value, str):
+            size = f" of {operator.index(len(value))}"  # type: ignore[arg-type]
+        elif len(value) > _LONG_TEXT:
+            size = f" of {len(value)} characters"
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}{size}"
+
+
+def places_of_equals(values: Iterable[object]) -> str:
+    """Where a list has a value that stood in it before, "place 1 and place 3"; empty if all values differ."""
+    seen: dict[object, int] = {}
+    for place, value in enumerate(values, 1):
+        with contextlib.suppress(TypeError):  # a value that cannot be hashed is compared with nothing
+            if (first := seen.setdefault(value, place)) != place:
+                return f"place {first} and place {place}"
+    return ""
+
+
+def _is_short(value: object) -> bool:
+    """Is it a text, number, date or nothing, as somebody types it?"""
+    if type(value) in (str, bytes) or isinstance(value, os.PathLike):
+        return len(str(value)) <= _LONG_TEXT
+    if type(value) in (int, Fraction, Decimal):
+        return abs(value) < _LARGE  # type: ignore[operator]
+    plain = (type(None), bool, float, complex, date, datetime, time, timedelta, type(...))
+    return type(value) in plain or isinstance(value, enum.Enum)
+
+
+def _is_setting(value: object) -> bool:
+    """Is it a noise, a sensitivity or a budget: a value of hush's own whose fields are short themselves?"""
+    if not is_dataclass(value) or isinstance(value, type) or not type(value).__module__.startswith("hush"):
+        return False
+    parts = [getattr(value, field.name) for field in fields(value) if field.repr]
+    tuples = [part for part in parts if isinstance(part, tuple)]
+    return (
+        all(len(part) <= _SHORT_TUPLE for part in tuples)
+        and all(_is_short(part) or _is_setting(part) for tupled in tuples for part in tupled)
+        and all(_is_short(part) or _is_setting(part) for part in parts if not isinstance(part, tuple))
+    )
+
+
 def reject(name: str, value: object, allowed: str, instead: str = "") -> InvalidParameter:
     """The exception for a bad argument, for the caller to raise: one sentence."""
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
     ending = f"; {instead}" if instead else ""
     return InvalidParameter(
-        f"{name} must be {allowed}, got {shown}{ending}{'?' if instead.startswith('did you mean') else '.'}"
+        f"{name} must be {allowed}, got {shown(value)}{ending}{'?' if instead.startswith('did you mean') else '.'}"
     )
 
 
@@ -192,14 +266,31 @@ def _unquoted(name: str, value: object, instead: str) -> str:
     return instead
 
 
+def each(
+    check: Callable[..., _R], name: str, values: Iterable[Any], *rest: Any, instead: str = "", **options: Any
+) -> list[_R]:
+    """Every value of a list as `check` returns it; a wrong one is named by its place and type, since it may be data."""
+    found = []
+    for place, value in enumerate(values, 1):
+        try:
+            found.append(check(name, value, *rest, **options))
+        except InvalidParameter as failure:
+            allowed = str(failure).partition(", got ")[0]
+        else:
+            continue
+        ending = f"; {instead}" if instead else ""
+        raise InvalidParameter(f"{allowed}, got {type_and_size(value)} at place {place}{ending}.")
+    return found
+
+
 def as_float(name: str, value: Any, allowed: str, instead: str = "") -> float:
     """One real number as a Python float; strings, booleans, arrays and NaN are rejected."""
     if isinstance(value, bool | np.bool_ | str | bytes | complex) or value is None:
         raise reject(name, value, allowed, _unquoted(name, value, instead))
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as failure:
-        raise reject(name, value, allowed, instead) from failure
+    except (TypeError, ValueError, OverflowError):
+        raise reject(name, value, allowed, instead) from None
     if array.ndim != 0 or math.isnan(array):
         raise reject(name, value, allowed, instead)
     return float(array)
@@ -266,8 +357,8 @@ def reals(name: str, value: Any, allowed: str = "finite numbers", instead: str =
         if array.dtype.kind not in "iuf":
             raise TypeError
         array = array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError) as failure:
-        raise reject(name, value, allowed, instead) from failure
+    except (TypeError, ValueError, OverflowError):
+        raise reject(name, value, allowed, instead) from None
     if np.isnan(array).any():
         raise reject(name, value, allowed, instead)
     return array

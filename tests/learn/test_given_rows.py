@@ -71,7 +71,7 @@ def test_missing_values_are_not_sent_to_an_imputer(frame, neighbours):
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ({"a": (0, 1), "bb": (0, 1)}, "names 'bb', which is no column of X; did you mean 'b'?"),
+        ({"a": (0, 1), "bb": (0, 1)}, "names a column that X does not have; did you mean 'b'?"),
         ({"a": (0, 1)}, "has no pair for the column 'b' of X"),
         ([(0, 1), (3, 2)], "(pair 1, counted from 0, is (3, 2))"),
         (100, "one pair (low, high), or 2 pairs"),

@@ -301,7 +301,7 @@ def test_bounds_of_a_column_that_is_no_feature():
     model = Ridge(**RIDGE, ledger=ledger)
     with pytest.raises(InvalidParameter, match=r"the column 'bmi', which is not in features=; leave it out, or add"):
         model.fit(opened(), "cost", features=["age"])
-    with pytest.raises(InvalidParameter, match="names 'bmj', which is no column of X"):
+    with pytest.raises(InvalidParameter, match="names a column that X does not have"):
         model.set_params(bounds={"age": (18, 100), "bmj": (0, 1)}).fit(opened(), "cost", features=["age"])
     assert not ledger.entries
 

@@ -75,7 +75,7 @@ def test_names_that_collide_are_refused(visits):
     [
         ([], "q must be 1 to 100 levels, got 0"),
         (np.linspace(0, 1, 101), "q must be 1 to 100 levels, got 101"),
-        ([0.5, 0.25, 0.5], "q lists 0.5 twice"),
+        ([0.5, 0.25, 0.5], "q lists a level twice, at place"),
         ([0.5, 1.5], "q must be a number from 0 to 1, got 1.5"),
         ([0.5, float("nan")], "q must be a number from 0 to 1, got nan"),
         ([0.5, None], "q must be a number from 0 to 1, got None"),
@@ -242,7 +242,7 @@ def test_levels_in_a_comma_list(capsys, file):
     [
         (["--quantile", "age:0.25,1.5:0:100"], "Q comes before the bounds"),
         (["--quantile", "age:0.25,:0:100"], "'' is not a number"),
-        (["--quantile", "age:0.5,0.5:0:100"], "q lists 0.5 twice"),
+        (["--quantile", "age:0.5,0.5:0:100"], "q lists a level twice, at place"),
         (["--quantile", "age:2025-01-01:0:100"], "Q comes before the bounds"),
         (["--quantile", "age:0.5:0:100", "--quantile", "age:0.50:0:90"], "is given twice"),
         (["--quantile", "age:0.5,0.6:0:100", "--quantile", "age:0.7,0.8:0:90"], "is given twice"),

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush import InvalidParameter
+from hush.errors import shown
 
 __all__ = ["NAMES", "LearningSet", "learning_set"]
 
@@ -40,7 +41,8 @@ def _lines(folder: Path, name: str) -> list[str]:
     path = folder / name
     if not path.is_file():
         raise InvalidParameter(
-            f"data must contain {name}, but {str(folder)!r} has no such file; give the folder of the data sets with "
+            f"data must contain {name}, but {shown(str(folder))} has no such file; give the folder of the data "
+            "sets with "
             "--data or HUSH_DATA."
         )
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
@@ -158,5 +160,5 @@ NAMES = tuple(_READERS)
 def learning_set(name: str, folder: Path) -> LearningSet:
     """Read one of NAMES from a folder."""
     if name not in _READERS:
-        raise InvalidParameter(f"name must be one of {', '.join(NAMES)}, got {name!r}.")
+        raise InvalidParameter(f"name must be one of {', '.join(NAMES)}, got {shown(name)}.")
     return _READERS[name](Path(folder))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import hush
 from hush import InvalidParameter
+from hush.errors import shown
 from hush_papers.item import NOT_REPRODUCIBLE, Comparison, Context, Figure, Grid, Item, Series, claim, compare
 from hush_papers.zhao.amounts import EIGHT, LABELS, amount
 
@@ -223,7 +224,8 @@ def adult_histogram(folder: Path) -> tuple[NDArray[np.int64], int, int, int]:
     for name in FILES:
         if not (folder / name).is_file():
             raise InvalidParameter(
-                f"data must contain {name}, but {str(folder)!r} has no such file; give the folder of the data sets "
+                f"data must contain {name}, but {shown(str(folder))} has no such file; give the folder of the "
+                "data sets "
                 "with --data or HUSH_DATA."
             )
         with gzip.open(folder / name, "rt") as file:

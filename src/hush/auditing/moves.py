@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["MOST_NUMBERS", "numbers_of", "vector_moves"]
@@ -30,7 +30,8 @@ def numbers_of(bound: Sensitivity, dimension: int | None = None) -> int:
     size = dimension or bound.dimension or listed or bound.l0
     if size is None:
         raise InvalidParameter(
-            f"{bound!r} does not say how many numbers there are; write for example Sensitivity(l2=1.0, dimension=10)."
+            f"{shown(bound)} does not say how many numbers there are; write for example Sensitivity(l2=1.0, "
+            "dimension=10)."
         )
     if size > MOST_NUMBERS:
         raise InvalidParameter(f"an audit takes vectors of at most {MOST_NUMBERS} numbers, got {size}.")

@@ -12,7 +12,7 @@ import numpy as np
 
 from hush.auditing.density_sums import DensitySums
 from hush.auditing.joint_check import joint_rows
-from hush.errors import HushError, InvalidParameter, NotCertified, Unsupported
+from hush.errors import HushError, InvalidParameter, NotCertified, Unsupported, shown
 from hush.noise.catalogue import family_of, from_plain_values, in_words, plain_values
 from hush.noise.contract import Law, Noise
 from hush.noise.family import Family
@@ -79,12 +79,12 @@ def check(noise: Noise | type) -> NoiseCheck:
     if isinstance(noise, type):
         if row is None or row.reference is None:
             raise InvalidParameter(
-                f"check takes a noise, or a registered class whose Family has a reference, got {noise!r:.60}; "
+                f"check takes a noise, or a registered class whose Family has a reference, got {shown(noise)}; "
                 "write check(Laplace(1.0))."
             )
         noise = row.reference.noise
     if not isinstance(noise, Noise):
-        raise InvalidParameter(f"check takes a noise, got {noise!r:.60}; write check(Laplace(1.0)).")
+        raise InvalidParameter(f"check takes a noise, got {shown(noise)}; write check(Laplace(1.0)).")
     found = _law_rows(noise) if isinstance(noise, Law) else (NoiseCheckRow(*one) for one in joint_rows(noise))
     return NoiseCheck(in_words(noise), (*found, *_descriptor_rows(noise, row)))
 
@@ -276,7 +276,7 @@ def _descriptor_rows(noise: Noise, row: Family | None) -> Iterator[NoiseCheckRow
 def _plain_values(noise: Noise) -> str:
     read = from_plain_values(json.loads(json.dumps(plain_values(noise), allow_nan=False)))
     if read != noise or hash(read) != hash(noise):
-        raise _Wrong(f"reads back as {read!r:.80}")
+        raise _Wrong(f"reads back as {shown(read)}")
     return "the noise reads back from JSON unchanged"
 
 

@@ -70,8 +70,8 @@ def pair_of(inputs: Any) -> tuple[Any, Any]:
     """Two neighbouring inputs."""
     try:
         first, second = inputs
-    except (TypeError, ValueError) as failure:
-        raise reject("inputs", inputs, "a pair of neighbouring inputs", "write inputs=(0.0, 1.0)") from failure
+    except (TypeError, ValueError):
+        raise reject("inputs", inputs, "a pair of neighbouring inputs", "write inputs=(0.0, 1.0)") from None
     return first, second
 
 

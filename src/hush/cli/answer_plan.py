@@ -10,7 +10,7 @@ from hush.cli.ledger import listed_in_json
 from hush.cli.query_options import query_of
 from hush.cli.text import delta_of, number
 from hush.cli.top_options import of_largest, planned_top, top_facts
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.releasing.progress import working
 
 __all__ = ["planned", "show_plan", "streamed"]
@@ -51,7 +51,7 @@ def _weights(options: argparse.Namespace) -> dict[str, float] | None:
     for text in options.weight:
         name, sign, value = text.rpartition("=")
         if not sign or not name:
-            raise InvalidParameter(f"--weight needs name=number, such as units=2, got {text!r}.")
+            raise InvalidParameter(f"--weight needs name=number, such as units=2, got {shown(text)}.")
         try:
             found[name] = number(value)
         except argparse.ArgumentTypeError as failure:

@@ -41,7 +41,7 @@ class _Deferred(ModuleType):
         if name not in known and "__getattr__" in known:  # the module looks up names itself
             return known["__getattr__"](name)
         if name not in known:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'", name=name)
         return known[name]
 
     def _run(self, loader: Loader) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hush
-from hush.errors import NotCertified
+from hush.errors import NotCertified, shown
 from hush.noise.family import Reference
 from hush.sampling.entropy import Entropy, KeyedBits
 
@@ -92,7 +92,7 @@ def reference_delta(known: Reference) -> str:
     noise, epsilon, truth = known
     found = float(hush.delta(noise, epsilon))
     if not truth <= found <= truth * (1.0 + _LOOSEST):
-        raise NotCertified(f"delta of {noise} at epsilon {epsilon:g} is {found!r}, not just above {truth!r}")
+        raise NotCertified(f"delta of {noise} at epsilon {epsilon:g} is {shown(found)}, not just above {shown(truth)}")
     return f"delta of {noise} correct to {max(found / truth - 1.0, 1e-16):.0e}"
 
 
@@ -100,5 +100,5 @@ def gaussian_sigma() -> str:
     """Test the optimal Gaussian noise for (1, 1e-5) against its known value."""
     sigma = float(hush.gaussian.sigma(1.0, 1e-5))
     if not 3.730631634815 <= sigma <= 3.730631634817:
-        raise NotCertified(f"gaussian.sigma(1, 1e-5) is {sigma!r}, not 3.7306316348")
+        raise NotCertified(f"gaussian.sigma(1, 1e-5) is {shown(sigma)}, not 3.7306316348")
     return f"sigma for (1, 1e-5) is {sigma:.10f}"

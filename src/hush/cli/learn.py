@@ -12,7 +12,7 @@ from hush.cli.learn_options import about_neighbours, about_the_fit
 from hush.cli.learn_words import in_words
 from hush.cli.ledger import opened
 from hush.cli.text import Command, emit, number
-from hush.errors import HushError, InvalidParameter
+from hush.errors import HushError, InvalidParameter, shown
 
 __all__ = ["register"]
 
@@ -40,7 +40,7 @@ _LEAVE_OUT = ", or write --unit COLUMN --rows-per-unit 1, which leaves such rows
 def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
     parts = text.rsplit(":", 2)
     if len(parts) != 3:
-        raise InvalidParameter(f"--{flag} needs column:low:high, such as age:18:100, got {text!r}.")
+        raise InvalidParameter(f"--{flag} needs column:low:high, such as age:18:100, got {shown(text)}.")
     try:
         low, high = number(parts[1]), number(parts[2])
     except argparse.ArgumentTypeError as failure:
@@ -67,7 +67,7 @@ def _columns(path: str, names: list[str], *, hidden: bool) -> Any:
         raise InvalidParameter(f"{without_password(path)} has no rows.")
     for name in names:
         if found[name].null_count:
-            raise InvalidParameter(f"column {name!r} has empty values; replace them by a public value{_LEAVE_OUT}")
+            raise InvalidParameter(f"column {shown(name)} has empty values; replace them by a public value{_LEAVE_OUT}")
     return found
 
 
@@ -75,7 +75,8 @@ def _one_row_each(values: Any, unit: str) -> None:
     """Reject a table with two rows of one person: the guarantee for one row would not cover the person."""
     if len(values.unique()) < len(values):
         raise InvalidParameter(
-            f"column {unit!r} shows that a person has more than one row; aggregate to one row per person first, or "
+            f"column {shown(unit)} shows that a person has more than one row; aggregate to one row per person "
+            "first, or "
             "write --rows-per-unit 3 to use at most three rows of each person."
         )
 
@@ -95,16 +96,17 @@ def _numbers(rows: Any, names: list[str]) -> Any:
     for name in names:
         try:
             columns.append(_numeric(rows[name]).to_numpy().astype(np.float64))
-        except (TypeError, ValueError) as failure:
+        except (TypeError, ValueError):
             raise InvalidParameter(
-                f"column {name!r} is of the type {rows[name].type}; features, and the target of a regression, must be "
+                f"column {shown(name)} is of the type {rows[name].type}; features, and the target of a "
+                "regression, must be "
                 "numbers."
-            ) from failure
+            ) from None
     found = np.column_stack(columns)
     for name, column in zip(names, found.T, strict=True):
         if not np.isfinite(column).all():
             raise InvalidParameter(
-                f"column {name!r} must hold finite numbers; replace other values by a public value{_LEAVE_OUT}"
+                f"column {shown(name)} must hold finite numbers; replace other values by a public value{_LEAVE_OUT}"
             )
     return found
 
@@ -120,7 +122,7 @@ def _learn(options: argparse.Namespace) -> None:
     for name in used:
         if used.count(name) > 1:
             raise InvalidParameter(
-                f"column {name!r} is given twice; each feature, the target and --unit must be different columns."
+                f"column {shown(name)} is given twice; each feature, the target and --unit must be different columns."
             )
     if options.rows_per_unit is not None:
         _learn_by_person(options, features, target, span)
@@ -214,7 +216,7 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
     if len(found) == 1 and hasattr(model, "classes_"):
         first, second = shown_classes(model, typed(options))
         document |= {"log_odds_of": second, "against": first}
-        lines.append(f"The coefficients are for the log odds of {second!r} against {first!r}.")
+        lines.append(f"The coefficients are for the log odds of {shown(second)} against {shown(first)}.")
     lines.append(f"\n{type(model).__name__}, {about['rows']} rows, solver {about['solver']}: {model.guarantee_}.")
     if options.rows_per_unit is not None:
         used = (

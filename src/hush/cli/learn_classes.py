@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from hush.cli.text import number
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 
 __all__ = ["classes_of_table", "labels_of", "shown_classes", "typed"]
 
@@ -63,7 +63,7 @@ def classes_of_table(people: Any, target: str, given: str | None) -> Any:
     try:
         return tuple(number(name) for name in names)
     except argparse.ArgumentTypeError as failure:
-        raise InvalidParameter(f"--classes: the target {target!r} holds numbers, and {failure}.") from failure
+        raise InvalidParameter(f"--classes: the target {shown(target)} holds numbers, and {failure}.") from failure
 
 
 def _must_be_truths(target: str, given: str | None) -> None:
@@ -73,7 +73,8 @@ def _must_be_truths(target: str, given: str | None) -> None:
     names = sorted(one.strip().lower() for one in str(given).split(","))
     if tuple(names) not in _TRUTHS:
         raise InvalidParameter(
-            f"--classes {given} does not fit the column {target!r}, which is read as boolean (yes and no become true "
+            f"--classes {given} does not fit the column {shown(target)}, which is read as boolean (yes and no "
+            "become true "
             "and false); leave --classes out."
         )
 

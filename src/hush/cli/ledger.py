@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.cli.text import Command, emit, number, subcommands, table
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
 from hush.ledger.listed import listed_releases
@@ -129,15 +129,13 @@ def _accounts(texts: list[str]) -> dict[str, tuple[float, float]] | None:
             found[name] = (number(parts[0]), number(parts[1]))
         except argparse.ArgumentTypeError as failure:
             raise InvalidParameter(
-                f"--account needs name=epsilon,delta, such as alice=1,1e-6, got {text!r}."
+                f"--account needs name=epsilon,delta, such as alice=1,1e-6, got {shown(text)}."
             ) from failure
     return found or None
 
 
 def _show(options: argparse.Namespace) -> None:
-    from hush.report.snapshot import reading
-
-    with reading(options.file) as ledger:  # a copy: it works in a read-only folder, and waits for no other process
+    with opened(options.file) as ledger:
         spent, left = ledger.spent, ledger.left
         document = {
             "file": options.file,
@@ -199,8 +197,8 @@ def _blocks(ledger: Ledger) -> list[str]:
 
 def _last(entries: tuple[Entry, ...], *, every: bool) -> list[str]:
     """A table of the last ten entries, or of every entry."""
-    shown = entries if every else entries[-_LAST:]
-    if not shown:
+    chosen = entries if every else entries[-_LAST:]
+    if not chosen:
         return []
     rows = [
         {
@@ -210,23 +208,22 @@ def _last(entries: tuple[Entry, ...], *, every: bool) -> list[str]:
             "what": printable(_mechanism(e), _WIDEST),
             "pair": _pair(e),
         }
-        for e in shown
+        for e in chosen
     ]
     columns = {"number": "no.", "time": "time (UTC)", "label": "label", "what": "mechanism"}
     columns |= {"pair": "calibrated for"} if any(row["pair"] for row in rows) else {}
     lines = [table(rows, columns, left=5)]
-    if any(len(_mechanism(e)) > _WIDEST for e in shown):
+    if any(len(_mechanism(e)) > _WIDEST for e in chosen):
         lines.append("(... : the mechanism is longer; --json shows it in full)")
-    more = len(entries) - len(shown)
+    more = len(entries) - len(chosen)
     return [*lines, f"({more} earlier entries; --all shows them)"] if more else lines
 
 
 def _verify(options: argparse.Namespace) -> None:
     wal = f"{os.path.realpath(options.file)}-wal"
     found = os.path.exists(wal) and os.path.getsize(wal) > 0  # checked first: opening the ledger merges the log
-    from hush.report.snapshot import reading
-
-    with reading(options.file) as ledger:  # it verifies the copy
+    with opened(options.file) as ledger:
+        ledger.verify()
         count = len(ledger.entries)
     entries = f"{count} {'entry' if count == 1 else 'entries'}"
     text = f"{options.file}: sound; {entries}, every hash is correct, the total is within the budget"

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.cli.text import listed
-from hush.errors import InvalidParameter
-from hush.releasing.destination import part_file, write_text
+from hush.errors import InvalidParameter, shown
 
 __all__ = [
     "ENDINGS",
@@ -21,7 +20,6 @@ __all__ = [
     "must_be_format",
     "saved",
     "shaped",
-    "write_table",
 ]
 
 #: The endings of --out, and whether the file holds the receipt.
@@ -56,7 +54,7 @@ def must_be_format(out: str | None) -> None:
     ending = Path(out).suffix
     if ending not in ENDINGS:
         known = list(ENDINGS)
-        raise InvalidParameter(f"--out must end in {', '.join(known[:-1])} or {known[-1]}, got {out!r}.")
+        raise InvalidParameter(f"--out must end in {', '.join(known[:-1])} or {known[-1]}, got {shown(out)}.")
     if ending == ".xlsx":
         from hush.tables.publish.workbook import must_have_excel
 
@@ -104,11 +102,11 @@ def shaped(options: argparse.Namespace, made: Any) -> tuple[Any, list[Any], list
         name, by = _name_and_keys(text)
         (tables if by else figures).append(made.total(name, by=by or None))
     others = [made.share(name) for name in options.share] + [made.ratio(*_two(text)) for text in options.ratio]
-    shown = made.unlimited() if options.unlimited else made
-    shown = shown.non_negative() if options.non_negative else shown
-    shown = beside(shown, others, ["; ".join([in_words(figure), *figure.notes[1:]]) for figure in figures])
-    shown = shown.top(options.top) if _cut(options, shown) else shown
-    return (shown.long() if options.long else shown), figures, tables
+    kept = made.unlimited() if options.unlimited else made
+    kept = kept.non_negative() if options.non_negative else kept
+    kept = beside(kept, others, ["; ".join([in_words(figure), *figure.notes[1:]]) for figure in figures])
+    kept = kept.top(options.top) if _cut(options, kept) else kept
+    return (kept.long() if options.long else kept), figures, tables
 
 
 def _cut(options: argparse.Namespace, made: Any) -> bool:
@@ -130,7 +128,7 @@ def _name_and_keys(text: str) -> tuple[str, list[str]]:
 def _two(text: str) -> list[str]:
     parts = text.split("/")
     if len(parts) != 2:
-        raise InvalidParameter(f"--ratio needs two columns such as count/units, got {text!r}.")
+        raise InvalidParameter(f"--ratio needs two columns such as count/units, got {shown(text)}.")
     return parts
 
 
@@ -154,26 +152,12 @@ def saved(out: str, made: Any, figures: list[Any], tables: list[Any]) -> str:
     if ending in (".parquet", ".csv", ".xlsx"):
         {".parquet": made.to_parquet, ".csv": made.to_csv, ".xlsx": made.to_excel}[ending](out)
     else:
-        write_text(out, _text(ending, made, figures, tables))
+        Path(out).write_text(_text(ending, made, figures, tables), encoding="utf-8")
     kept = 'the receipt is in its metadata, under "hush"' if ending == ".parquet" else "it holds the receipt"
     if not ENDINGS[ending]:
         kept = "a CSV file holds no receipt: keep the lines above"
     what = "row" if made.long_form else "group"
     return f"{len(made)} {what}{'' if len(made) == 1 else 's'} written to {out}; {kept}"
-
-
-def write_table(out: str, table: Any) -> None:
-    """Write an Arrow table by the ending of the file: .csv, .parquet or .json."""
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    with part_file(out) as part:
-        if out.endswith(".json"):
-            part.write_text(json.dumps(table.to_pylist(), default=str, indent=1), encoding="utf-8")
-        elif out.endswith(".parquet"):
-            pyarrow.parquet.write_table(table, part)
-        else:
-            pyarrow.csv.write_csv(table, str(part))
 
 
 def _text(ending: str, made: Any, figures: list[Any], tables: list[Any]) -> str:

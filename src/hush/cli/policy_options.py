@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from hush.cli.text import listed
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 
 __all__ = ["add_policy", "ledger_paths", "opened_table"]
 
@@ -38,7 +38,7 @@ def opened_table(options: argparse.Namespace) -> Any:
     policy = tables.Policy.read(options.policy)
     if options.source is not None:
         raise InvalidParameter(
-            f"the policy names the sources of its tables, so {options.source!r} is not opened; leave it out, and "
+            f"the policy names the sources of its tables, so {shown(options.source)} is not opened; leave it out, and "
             f"choose a table with --table: {', '.join(policy.tables)}."
         )
     if options.engine != "duckdb":

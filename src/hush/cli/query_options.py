@@ -9,7 +9,7 @@ from typing import Any
 from hush.cli.policy_options import add_policy, opened_table
 from hush.cli.row_options import keys_of, plain_value, rows_of, typed_value
 from hush.cli.text import listed
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 
 __all__ = ["add_query", "add_rows", "add_table", "query_of"]
 
@@ -129,7 +129,7 @@ def _in_block(options: argparse.Namespace, table: Any) -> Any:
         return table
     column, sign, value = options.block.partition("=")
     if not sign or not column or not value:
-        raise InvalidParameter(f"--block needs column=value, such as month=2025-01, got {options.block!r}.")
+        raise InvalidParameter(f"--block needs column=value, such as month=2025-01, got {shown(options.block)}.")
     from hush.tables.expression import must_have
 
     kind = table[must_have(table.columns, column, "--block")].type()
@@ -176,7 +176,7 @@ def _histogram(column: str, rest: list[str], table: Any) -> Any:
     explicit = rest[:1] == ["categories"]
     values, *rows = rest[explicit:] or [""]
     if len(rows) > 1 or (explicit and not values):
-        raise InvalidParameter(f"--histogram needs {_HISTOGRAM}, got {':'.join([column, *rest])!r}.")
+        raise InvalidParameter(f"--histogram needs {_HISTOGRAM}, got {shown(':'.join([column, *rest]))}.")
     given: dict[str, Any] = {"rows_per_unit": _whole(rows[0], "histogram")} if rows else {}
     if not values:
         return tables.histogram(column, **given)
@@ -196,7 +196,7 @@ def _add(made: dict[str, Any], name: str, measure: Any, option: str) -> None:
 def _split(text: str, flag: str, form: str, least: int, most: int) -> list[str]:
     parts = text.split(":")
     if not least <= len(parts) <= most:
-        raise InvalidParameter(f"--{flag} needs {form}, got {text!r}.")
+        raise InvalidParameter(f"--{flag} needs {form}, got {shown(text)}.")
     return parts
 
 
@@ -223,14 +223,14 @@ def _limit(text: str) -> Any:
     try:
         return text if text == "private" else int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number and not 'private'") from None
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number and not 'private'") from None
 
 
 def _whole(text: str, flag: str) -> Any:
     if text == "private":
         return text
     if not text.isdecimal():
-        raise InvalidParameter(f"--{flag}: {text!r} is not a whole number of rows.")
+        raise InvalidParameter(f"--{flag}: {shown(text)} is not a whole number of rows.")
     return int(text)
 
 
@@ -253,7 +253,7 @@ def _quantile(text: str, declared: bool) -> tuple[str, Any]:
         or not all(0.0 <= level <= 1.0 for level in q)
         or (numbers and given["low"] >= given["high"])
     ):
-        raise InvalidParameter(f"--quantile needs {_QUANTILE} got {text!r}; Q comes before the bounds.")
+        raise InvalidParameter(f"--quantile needs {_QUANTILE} got {shown(text)}; Q comes before the bounds.")
     if len(q) > 1:
         return column, tables.quantile(column, q, **given)
     return f"{column}_{level_name(q[0])}", tables.quantile(column, q[0], **given)

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any
 
 from hush.cli.text import condition, listed, number
-from hush.errors import HushError, InvalidParameter
+from hush.errors import HushError, InvalidParameter, shown
 
 __all__ = ["keys_of", "plain_value", "rows_of", "typed_value"]
 
@@ -32,10 +32,12 @@ def _with_column(table: Any, text: str) -> Any:
     """The table with the column NAME=EXPRESSION."""
     found = _NAMED.match(text)
     if found is None or not found.group(2):
-        raise InvalidParameter(f"--let needs name=expression, such as month=date_trunc('month', day), got {text!r}.")
+        raise InvalidParameter(
+            f"--let needs name=expression, such as month=date_trunc('month', day), got {shown(text)}."
+        )
     name, expression = found.groups()
     if name in table.columns:
-        raise InvalidParameter(f"--let: the table has a column {name!r} already; choose another name.")
+        raise InvalidParameter(f"--let: the table has a column {shown(name)} already; choose another name.")
     from hush.tables.sql.row_text import row_expression
 
     column = _named("--let", lambda: row_expression(expression, table))
@@ -70,13 +72,13 @@ def _compared(table: Any, name: str, sign: str, value: str) -> Any:
     from hush.tables.expression import must_have
 
     if value in table.columns:
-        raise InvalidParameter(f"--where: {value!r} is a column.")  # two columns are compared by SQL
+        raise InvalidParameter(f"--where: {shown(value)} is a column.")  # two columns are compared by SQL
     column = table[must_have(table.columns, name, "--where")]
     typed = typed_value(value, column.type(), "where")
     kept = table.filter(getattr(column, _COMPARE[sign])(typed))
     quoted = isinstance(typed, str | bool)
-    shown = f"{name} {'==' if sign == '=' else sign} {typed!r}" if quoted else f"{name} {sign} {typed}"
-    return replace(kept, filters=(*table.filters, shown))
+    words = f"{name} {'==' if sign == '=' else sign} {shown(typed)}" if quoted else f"{name} {sign} {typed}"
+    return replace(kept, filters=(*table.filters, words))
 
 
 def _named(flag: str, made: Callable[[], Any]) -> Any:
@@ -113,14 +115,14 @@ def keys_of(options: argparse.Namespace, table: Any, names: list[str], role: str
     for text, (name, values) in zip(options.keys, given, strict=True):
         if name is None:
             raise InvalidParameter(
-                f"--keys with several columns names the column of each list, got {text!r}; write --keys "
+                f"--keys with several columns names the column of each list, got {shown(text)}; write --keys "
                 f"{names[0]}=a,b --keys {names[-1]}=c,d, or --keys private."
             )
         if name in found:
-            raise InvalidParameter(f"--keys lists the values of {name!r} twice; write them in one list.")
+            raise InvalidParameter(f"--keys lists the values of {shown(name)} twice; write them in one list.")
         found[name] = [typed_value(value, kinds[name], "keys") for value in listed(values, "keys")]
     if missing := [name for name in names if name not in found]:
-        raise InvalidParameter(f"--keys has no list for {missing[0]!r}; add --keys {missing[0]}=...")
+        raise InvalidParameter(f"--keys has no list for {shown(missing[0])}; add --keys {missing[0]}=...")
     return {name: found[name] for name in names}
 
 
@@ -140,7 +142,7 @@ def typed_value(text: str, kind: Any, flag: str) -> Any:
     if not kind.is_boolean():
         return text
     if text.lower() not in _TRUTH:
-        raise InvalidParameter(f"--{flag}: {text!r} is neither true nor false; write true or false.")
+        raise InvalidParameter(f"--{flag}: {shown(text)} is neither true nor false; write true or false.")
     return _TRUTH[text.lower()]
 
 
@@ -153,4 +155,4 @@ def plain_value(text: str, flag: str) -> Any:
             continue
         except argparse.ArgumentTypeError as failure:
             raise InvalidParameter(f"--{flag}: {failure}, nor a date such as 2025-12-31.") from failure
-    raise InvalidParameter(f"--{flag}: {text!r} is not a number.")
+    raise InvalidParameter(f"--{flag}: {shown(text)} is not a number.")

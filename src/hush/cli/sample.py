@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from hush.cli.output_options import write_table
 from hush.cli.text import Command
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.releasing.progress import working
 
 __all__ = ["register"]
@@ -22,11 +21,18 @@ def _sample(options: argparse.Namespace) -> None:
 
     out = options.out or f"{options.name}.parquet"
     if not out.endswith((".csv", ".parquet")):
-        raise InvalidParameter(f"--out must end in .parquet or .csv, got {out!r}.")
+        raise InvalidParameter(f"--out must end in .parquet or .csv, got {shown(out)}.")
     with working(f"making {options.rows:,} rows") as show:
         table = sample(options.name, options.rows)
         show(f"writing {out}")
-        write_table(out, table)
+        if out.endswith(".csv"):
+            import pyarrow.csv
+
+            pyarrow.csv.write_csv(table, out)
+        else:
+            import pyarrow.parquet
+
+            pyarrow.parquet.write_table(table, out)
     made = {"file": out, "rows": table.num_rows}
     print(json.dumps(made) if options.json else f"{table.num_rows} made-up {options.name} written to {out}")
 

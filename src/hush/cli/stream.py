@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import hush
 from hush.cli.ledger import listed_in_json, opened
-from hush.cli.paid_output import paid_output
 from hush.cli.text import Command, add_budget, delta_of, emit, finite, number, subcommands, table
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 
 if TYPE_CHECKING:  # the packages of streams are loaded when a command needs them
     from hush.ledger import Ledger
@@ -49,7 +47,7 @@ def _about(plan: StreamPlan) -> dict[str, Any]:
 def _plan_text(plan: StreamPlan) -> str:
     rows = [{"name": c.name, "error": c.error if not c.reason else None, "why": c.reason} for c in plan.candidates]
     columns = {"name": "strategy", "error": "mean squared error", "why": ""}
-    return f"{plan.stream!r}\n{table(rows, columns, left=1)}"
+    return f"{shown(plan.stream)}\n{table(rows, columns, left=1)}"
 
 
 def _new(options: argparse.Namespace) -> None:
@@ -67,7 +65,7 @@ def _new(options: argparse.Namespace) -> None:
             secret=options.secret,
         )
         entry = running.answer().entry["number"]
-    text = f"{options.name}: {plan.stream!r}\n{plan.strategy.name}, root mean squared error {plan.rmse:.4g}"
+    text = f"{options.name}: {shown(plan.stream)}\n{plan.strategy.name}, root mean squared error {plan.rmse:.4g}"
     text += f"\ncharged once: entry {entry} of {options.file}"
     emit(options, {"name": options.name, "entry": entry} | _about(plan), text)
 
@@ -92,8 +90,7 @@ def _add(options: argparse.Namespace) -> None:
     text = f"period {answer.period}: {last.value:.1f}, 95 % interval {last.low:.1f} to {last.high:.1f}"
     text += f" ({answer.plan.stream.asked})"
     document = {"name": options.name, "period": answer.period, "value": last.value, "low": last.low, "high": last.high}
-    with paid_output({}, again=shlex.join(["hush", "stream", "show", options.file, options.name])):
-        emit(options, document, text)
+    emit(options, document, text)
 
 
 def _period(options: argparse.Namespace) -> int | str | None:
@@ -122,7 +119,7 @@ def _show(options: argparse.Namespace) -> None:
     rows = _rows(answer, options.level, every=options.all or options.json)
     document = {"name": options.name, "periods": answer.period, "rows": rows} | _about(answer.plan)
     lines = [
-        f"{options.name}: {answer.plan.stream!r}",
+        f"{options.name}: {shown(answer.plan.stream)}",
         f"{answer.period} periods published, {answer.plan.strategy.name}",
     ]
     if options.window is not None:
@@ -172,7 +169,7 @@ def _list(options: argparse.Namespace, every: list[RunningStream]) -> None:
 def _ends(text: str) -> tuple[int, int]:
     first, sign, last = text.partition(":")
     if not (sign and first.isdecimal() and last.isdecimal()):
-        raise InvalidParameter(f"--window needs first:last, such as 8:14, got {text!r}.")
+        raise InvalidParameter(f"--window needs first:last, such as 8:14, got {shown(text)}.")
     return int(first), int(last)
 
 

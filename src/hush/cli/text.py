@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.releasing.text import text_table
 
 __all__ = ["Command", "add_budget", "cell", "condition", "delta_of", "emit", "finite", "listed", "number", "numbers"]
@@ -33,12 +33,12 @@ def number(text: str) -> float:
         value = float(text)
     except ValueError as failure:
         hint = f"; write {text.replace(',', '.')}" if text.replace(",", "", 1).isdigit() and "," in text else ""
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number{hint}") from failure
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number{hint}") from failure
     if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a finite number")
     if value == 0.0 and any(digit in "123456789" for digit in text.lower().split("e")[0]):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is too small for floating point; the least positive number is 5e-324"
+            f"{shown(text)} is too small for floating point; the least positive number is 5e-324"
         )
     return value
 
@@ -49,7 +49,7 @@ def numbers(text: str) -> list[float]:
         return [number(part) for part in text.split(",")]
     parts = text.split(":")
     if len(parts) != 3 or not parts[2].isdigit() or int(parts[2]) < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not start:stop:count, for example 0.1:10:20")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not start:stop:count, for example 0.1:10:20")
     low, high, count = number(parts[0]), number(parts[1]), int(parts[2])
     spaced = np.geomspace(low, high, count) if low > 0.0 and high > 0.0 else np.linspace(low, high, count)
     return [float(v) for v in spaced]
@@ -61,13 +61,14 @@ def condition(text: str) -> tuple[str, str, str]:
     """
     found = _CONDITION.match(text)
     if not found:
-        raise InvalidParameter(f"--where needs a comparison such as age>=18 or ward==surgery, got {text!r}.")
+        raise InvalidParameter(f"--where needs a comparison such as age>=18 or ward==surgery, got {shown(text)}.")
     name, sign, value = found.groups()
     if _QUOTED.match(value):
         return name, sign, value[1:-1]
     if _SEVERAL.search(value) or value[0] in "'\"":
         raise InvalidParameter(
-            f"--where takes one comparison, got {text!r}; repeat --where for conditions that must all hold, use Python "
+            f"--where takes one comparison, got {shown(text)}; repeat --where for conditions that must all "
+            "hold, use Python "
             "for `or`, and put quotes around a value that contains such words or signs."
         )
     return name, sign, value
@@ -78,7 +79,9 @@ def listed(text: str, flag: str) -> list[str]:
     try:
         return [value.strip() for value in next(csv.reader([text], skipinitialspace=True, strict=True))]
     except (csv.Error, StopIteration) as failure:
-        raise InvalidParameter(f"--{flag} needs a comma list such as a,b or 'a,\"b, c\"', got {text!r}.") from failure
+        raise InvalidParameter(
+            f"--{flag} needs a comma list such as a,b or 'a,\"b, c\"', got {shown(text)}."
+        ) from failure
 
 
 def add_budget(parser: Any, *, other: bool = False) -> None:

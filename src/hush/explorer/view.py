@@ -163,13 +163,13 @@ def _crowd(state: State, chosen: AnalysedNoise, people: int) -> dict[str, Any]:
 def python_lines(state: State) -> str:
     """Python lines that calibrate, explain and release the same noise."""
     times = f", times={state.releases}" if state.releases > 1 else ""
-    sensitivity = f"hush.{state.bound!r}"
+    sensitivity = f"hush.{state.bound}"
     values = "[3, 12, 27, 58]" if state.numbers == 1 else f"[12] * {state.numbers}"
     return (
         "import hush\n\n"
-        f"plan = hush.calibrate({state.epsilon!r}, {power(state.delta)}, {sensitivity}{times})\n"
+        f"plan = hush.calibrate({state.epsilon}, {power(state.delta)}, {sensitivity}{times})\n"
         "print(plan.why)\n"
-        f"ledger = hush.Ledger(None, epsilon={state.epsilon!r}, delta={power(state.delta)})\n"
+        f"ledger = hush.Ledger(None, epsilon={state.epsilon}, delta={power(state.delta)})\n"
         f"print(hush.release({values}, plan, ledger=ledger))"
     )
 

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from hush.errors import BudgetExceeded, InvalidParameter, reject
+from hush.errors import BudgetExceeded, InvalidParameter, reject, shown
 from hush.ledger import Ledger
 from hush.ledger.entry import as_entry
 from hush.ledger.payment import Payment
@@ -55,8 +55,9 @@ class Budgets:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except (OSError, ValueError) as failure:
                 raise InvalidParameter(
-                    f"folder must be a folder that can be created and written to, got {str(folder)!r}: {failure}."
-                ) from failure
+                    f"folder must be a folder that can be created and written to, got {shown(str(folder))}: "
+                    f"{getattr(failure, 'strerror', None) or type(failure).__name__}."
+                ) from None
         self._ledgers: dict[str, Ledger] = {}
         self._stopped: dict[str, str] = {}
         self._lock = threading.Lock()

@@ -103,10 +103,10 @@ def _names(categories: Any) -> tuple[Any, ...]:
     try:
         names = tuple(categories)
         different = len(set(names))
-    except TypeError as failure:
+    except TypeError:
         raise reject(
             "categories", categories, "a list of at least two different values", "write categories=['yes', 'no']"
-        ) from failure
+        ) from None
     if len(names) < 2 or different != len(names):
         raise InvalidParameter("categories must be at least two different values; write categories=['yes', 'no'].")
     return names

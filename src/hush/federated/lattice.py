@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported, positive, reject, whole
+from hush.errors import Unsupported, positive, reject, shown, whole
 from hush.federated.divisible import power
 from hush.noise.contract import Law
 from hush.noise.region import Region
@@ -194,8 +194,8 @@ class RoundedSum(Law):
         if n < 1 or abs(shift - n * self.step) > 1e-12 * shift:
             enough = math.ceil(Fraction(shift) / Fraction(self.step)) * self.step  # always rounded up
             raise Unsupported(
-                f"answers on a lattice of step {self.step!r} move by whole steps, not by {shift!r}; "
-                f"write sensitivity={enough!r}."
+                f"answers on a lattice of step {shown(self.step)} move by whole steps, not by {shown(shift)}; "
+                f"write sensitivity={shown(enough)}."
             )
         return n
 

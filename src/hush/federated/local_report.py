@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibration.ranking import calibrate
-from hush.errors import HushError, InvalidParameter, as_float, called_like, one_of, reject
+from hush.errors import HushError, InvalidParameter, as_float, called_like, one_of, reject, shown
 from hush.federated.mean_report import BEST_FROM, BEST_TO, STEPS, LocalMean, local_mean
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
 from hush.federated.unbiased import bounded
@@ -209,7 +209,7 @@ def _given_noise(epsilon: float, delta: float, family: str | None, noise: Any) -
     if not isinstance(noise, Law | LocalMean):
         raise reject("noise", noise, "a noise such as Laplace(1.0)", "give the name of a family as family=")
     if family is not None:
-        raise InvalidParameter(f"give either family={family!r} or noise=, not both.")
+        raise InvalidParameter(f"give either family={shown(family)} or noise=, not both.")
     if isinstance(noise, LocalMean):
         if noise.epsilon > _pure_epsilon(epsilon, delta):
             raise InvalidParameter(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import as_float, called_like, reject, whole
+from hush.errors import as_float, called_like, each, reject, whole
 from hush.federated.noise_share import Share, share
 from hush.federated.stable import one_delta
 from hush.noise.contract import Noise
@@ -18,6 +18,8 @@ from hush.releasing.text import text_table
 from hush.sampling.entropy import Entropy
 
 __all__ = ["Dropout", "DropoutTable", "dropout"]
+
+_GONE = "write gone=(0.0, 0.1, 0.3)"
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def dropout(
     left = {part: count - math.ceil(part * count - 1e-9) for part in parts}  # in floats, 0.07 * 100 > 7
     worst = min(left.values())
     if worst < 1:
-        raise reject("gone", parts[-1], "a fraction that leaves at least one party", "write gone=(0.0, 0.1, 0.3)")
+        raise reject("gone", parts[-1], "a fraction that leaves at least one party", _GONE)
     plans = [(False, share(noise, count))] + ([(True, share(noise, count, honest=worst))] if worst < count else [])
     rows = [
         _row(plan, planned, part, left[part], share_of, sensitivity, runs, entropy)
@@ -112,19 +114,19 @@ def dropout(
 
 def _parts(gone: Any) -> list[float]:
     try:
-        parts = sorted({_part(value) for value in gone})
+        parts = sorted(set(each(_part, "gone", gone, instead=_GONE)))
     except TypeError:
         parts = []
     if not parts:
-        raise reject("gone", gone, "a list with at least one fraction", "write gone=(0.0, 0.1, 0.3)")
+        raise reject("gone", gone, "a list with at least one fraction", _GONE)
     return parts
 
 
-def _part(value: Any) -> float:
-    allowed, instead = "a list of fractions from 0 to below 1", "write gone=(0.0, 0.1, 0.3)"
-    part = as_float("gone", value, allowed, instead)
+def _part(name: str, value: Any) -> float:
+    allowed = "a list of fractions from 0 to below 1"
+    part = as_float(name, value, allowed)
     if not 0.0 <= part < 1.0:
-        raise reject("gone", value, allowed, instead)
+        raise reject(name, value, allowed)
     return part
 
 

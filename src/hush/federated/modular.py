@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, as_float, called_like, deltas, positive, whole
+from hush.errors import InvalidParameter, Unsupported, as_float, called_like, deltas, positive, shown, whole
 from hush.federated.lattice import beyond
 from hush.federated.noise_share import Share, numbers
 from hush.federated.sum_curve import saturated
@@ -132,7 +132,7 @@ def ring(share: Share, *, bound: int, overflow: float, step: float | None = None
     law = share.noise.marginal  # a number of a vector overflows as its own law does
     if law.discrete:
         if step is not None and positive("step", step) != law.step:
-            raise Unsupported(f"{law} has its own lattice; write step={law.step!r} or leave step out.")
+            raise Unsupported(f"{law} has its own lattice; write step={shown(law.step)} or leave step out.")
         step = law.step
     if step is None:
         raise InvalidParameter("step must be given for noise that is rounded to a lattice; write step=0.1.")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, NotPaid, Unsupported, one_of, reject, whole
+from hush.errors import InvalidParameter, NotPaid, Unsupported, one_of, reject, shown, whole
 from hush.federated.divisible import power
 from hush.federated.sum_curve import rounded_sum_curve, rounded_vectors_curve
 from hush.ledger.payment import Payment, must_be_payment
@@ -196,7 +196,7 @@ def share(noise: Noise, parties: int, *, honest: int | None = None) -> Share:
     """
     if not isinstance(noise, Noise):
         raise InvalidParameter(
-            f"noise must be a noise such as Stable(1.7, 10.0), got {noise!r}; write share(Stable(1.7, 10.0), 100)."
+            f"noise must be a noise such as Stable(1.7, 10.0), got {shown(noise)}; write share(Stable(1.7, 10.0), 100)."
         )
     parties = whole("parties", parties, 1, "write share(noise, 100)")
     counted = parties if honest is None else whole("honest", honest, 1, "write share(noise, 100, honest=70)")

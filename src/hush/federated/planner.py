@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from hush.errors import HushError, InvalidParameter, called_like, must_be_level, positive, reject, whole
+from hush.errors import HushError, InvalidParameter, called_like, each, must_be_level, one_of, positive, reject, whole
 from hush.federated.category import chances
 from hush.federated.estimate import METHODS, half_width
 from hush.federated.local_report import LOCAL_FAMILIES, local_noise, local_range
 from hush.federated.mean_report import LocalMean
 from hush.federated.stable import calibrate_stable, one_budget, one_delta
+from hush.noise import catalogue
 from hush.noise.contract import Law
 from hush.numerics import special
 from hush.numerics.search import first_true_from
@@ -102,7 +103,8 @@ def reports_needed(
     if families is not None:
         if isinstance(families, str) or not isinstance(families, Iterable):
             raise reject("families", families, "a list of family names", "write families=['laplace']")
-        names = tuple(families)
+        known = (*LOCAL_FAMILIES, *(row.name for row in catalogue.ranked(lattice=False)))
+        names = tuple(each(one_of, "families", families, known))
     rows = [row for name in names for row in _rows(name, epsilon, delta, goal, level, end - start)]
     if not rows:
         raise InvalidParameter("families must name at least one family; write families=['laplace'].")

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibration.ranking import calibrate
-from hush.errors import InvalidParameter, NotPaid, called_like, one_of, positive, reject, whole
+from hush.errors import InvalidParameter, NotPaid, called_like, one_of, positive, reject, shown, whole
 from hush.federated.aliasing import rounding_variation
 from hush.federated.clipping import as_vector, clipped_steps, projected
 from hush.federated.noise_share import VIEWS, Share, share
@@ -71,7 +71,10 @@ class Terms:
         positive("clip", self.clip, "write clip=1.0")
         if math.frexp(positive("step", self.step))[0] != 0.5:  # a power of two makes clip/step exact
             raise reject(
-                "step", self.step, "a power of two", f"write step={math.ldexp(1.0, math.frexp(self.step)[1] - 1)!r}"
+                "step",
+                self.step,
+                "a power of two",
+                f"write step={shown(math.ldexp(1.0, math.frexp(self.step)[1] - 1))}",
             )
 
     # -- privacy ---------------------------------------------------------------------------------------------
@@ -178,10 +181,10 @@ class Terms:
         """
         try:
             messages = [np.asarray(message) for message in messages]
-        except (TypeError, ValueError) as failure:
+        except (TypeError, ValueError):
             raise InvalidParameter(
                 "messages must be a list of client messages; write mean_update([first, second, ...])."
-            ) from failure
+            ) from None
         if any(message.dtype.kind != "i" or message.shape != (self.coordinates,) for message in messages):
             raise InvalidParameter(
                 f"messages must each be an array of {self.coordinates} integers, as terms.message returns."

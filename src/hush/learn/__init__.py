@@ -30,7 +30,7 @@ _MODULES = {"GaussianNB": "naive_bayes", "KMeans": "k_means", "PCA": "pca", "Pri
 def __getattr__(name: str) -> object:
     """A model. It is kept, so that this is called once for each name."""
     if name not in __all__:
-        raise AttributeError(f"module 'hush.learn' has no attribute {name!r}", name=name)
+        raise AttributeError(f"module 'hush.learn' has no attribute '{name}'", name=name)
     module = importlib.import_module(f"hush.learn.{_MODULES.get(name, 'estimator')}")
     found = globals()[name] = getattr(module, name)
     return found

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, Unsupported, shown
 from hush.learn.budget import vector_families
 from hush.learn.planning import Plan, Request
 from hush.learn.row_source import Block
@@ -117,11 +117,11 @@ def _reason(request: Request, solver: str) -> tuple[str, str]:
     out = ["family"] * (other or request.family == BALL) + ["clip"] * each
     whitened = "write solver='whitened'" + (f", and leave {' and '.join(out)} out" if out else "")
     if request.solver != "auto":
-        return f"solver={solver!r}", whitened
+        return f"solver={shown(solver)}", whitened
     given = [name for name in ("family", "passes", "step", "clip") if getattr(request, name) is not None]
     names = " and ".join(given)
     leave = f"leave {names} out" + ("" if out else ", or write solver='whitened'")
-    return f"{names} need{'s' * (len(given) == 1)} solver={solver!r}, which", leave
+    return f"{names} need{'s' * (len(given) == 1)} solver={shown(solver)}, which", leave
 
 
 def must_hold_zero(span: Span) -> None:

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from hush.calibration.ranking import calibrate
-from hush.errors import NotCertified, Unsupported, one_of
+from hush.errors import NotCertified, Unsupported, one_of, shown
 from hush.learn import zcdp
 from hush.learn.noise_beside import amount_beside, shaped
 from hush.learn.vector_noise import BALL, noise_of_vectors
@@ -117,7 +117,7 @@ def must_be_allowed(family: object) -> str | None:
     else:
         reason = "has no calibrated member of finite variance for many updates"
     raise Unsupported(
-        f"family={row.name!r} cannot be used in hush.learn: {row.name} noise {reason}; "
+        f"family={shown(row.name)} cannot be used in hush.learn: {row.name} noise {reason}; "
         f"write family=None, or one of {', '.join(allowed)}."
     )
 
@@ -253,7 +253,7 @@ def _by_zcdp(epsilon: float, delta: float, wishes: tuple[Wish, ...], wish: Wish,
     route = zcdp.ROUTES.get(family or "")
     if route is None:
         raise Unsupported(
-            f"zCDP accounting has a theorem for {' and '.join(zcdp.ROUTES)}, not for {family!r}; "
+            f"zCDP accounting has a theorem for {' and '.join(zcdp.ROUTES)}, not for {shown(family)}; "
             "write accounting='exact'."
         )
     whole_eta = zcdp.eta_left(epsilon, delta) if delta > 0.0 else 0.0

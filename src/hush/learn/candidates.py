@@ -27,8 +27,8 @@ def candidates_of(estimator: Any, param_grid: Any) -> list[dict[str, Any]]:
     _check_estimator(estimator)
     try:
         candidates = list(ParameterGrid(param_grid))
-    except (TypeError, ValueError) as failure:
-        raise reject("param_grid", param_grid, "a dictionary of lists, or a list of these", _GRID) from failure
+    except (TypeError, ValueError):
+        raise reject("param_grid", param_grid, "a dictionary of lists, or a list of these", _GRID) from None
     if not candidates:
         raise reject("param_grid", param_grid, "a grid with at least one setting", _GRID)
     _check_names(estimator, candidates)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-from hush.errors import Unsupported
+from hush.errors import Unsupported, shown
 from hush.learn.said_once import callers, say, top_of
 from hush.learn.scikit_learn import get_tags
 
@@ -80,7 +80,8 @@ def _about_steps(steps: list[tuple[str, Any]], ledger: Any) -> None:
         parts = list(_parts(step))
         if any(isinstance(part, NoRandomState) and not _paid_from(part, ledger) for part in parts):
             say(
-                f"the step {name!r} of the pipeline is a private model of the same rows, so its cost and that of this "
+                f"the step {shown(name)} of the pipeline is a private model of the same rows, so its cost and "
+                "that of this "
                 "fit add up: give both the same ledger=.",
                 f"cost of {name}",
             )
@@ -88,7 +89,8 @@ def _about_steps(steps: list[tuple[str, Any]], ledger: Any) -> None:
         learning += [part for part in parts if isinstance(part, NoRandomState) and part.epsilon == math.inf]  # type: ignore[attr-defined]
         if learning:
             say(
-                f"the step {name!r} of the pipeline learns from the rows without noise, so the guarantee of the model "
+                f"the step {shown(name)} of the pipeline learns from the rows without noise, so the guarantee "
+                "of the model "
                 f"does not cover the pipeline: {_remedy(learning[0])}.",
                 f"step {name}",
             )

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import Unsupported, nearest, positive, reject, whole, within
+from hush.errors import Unsupported, nearest, positive, reject, shown, whole, within
 from hush.learn.budget import vector_families
 from hush.learn.objective import LOGISTIC, SQUARED, Objective
 from hush.learn.vector_noise import BALL
@@ -144,7 +144,8 @@ def _for_classes(solver: str, vectors: tuple[str, ...], other_family: bool) -> s
     """The solver for three or more classes."""
     if solver not in ("auto", "whitened"):
         raise Unsupported(
-            f"solver={solver!r} is for two classes; write solver='whitened' for three or more classes, or leave it out."
+            f"solver={shown(solver)} is for two classes; write solver='whitened' for three or more classes, or "
+            "leave it out."
         )
     if other_family:
         raise Unsupported(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, Unsupported, shown
 from hush.learn.block_rows import TableRows, must_be_streamed
 from hush.learn.counting import Counting, declared_rows
 from hush.learn.first_steps import take
@@ -121,7 +121,8 @@ def _names(model: LinearModel, features: Sequence[str] | None, table: Any) -> li
         for name in model.bounds:
             if name not in names and name in getattr(table, "columns", ()):
                 raise InvalidParameter(
-                    f"bounds names the column {name!r}, which is not in features=; leave it out, or add it to features."
+                    f"bounds names the column {shown(name)}, which is not in features=; leave it out, or add it "
+                    "to features."
                 )
     return names
 

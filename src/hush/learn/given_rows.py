@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, Unsupported, shown
 
 __all__ = ["UNREADABLE", "floats", "is_table", "must_be_rows", "quiet", "without_values"]
 
@@ -63,8 +63,9 @@ def must_be_rows(model: Any, X: Any, y: Any = None) -> None:
         raise InvalidParameter("X is a polars LazyFrame, which has no rows yet; write X.collect().")
     if isinstance(y, str | bytes):
         raise InvalidParameter(
-            f"y={y!r} is the name of a column, which is for tables, and X is of another kind; write "
-            f"fit(frame[['age', 'income']], frame[{y!r}]), or fit(hush.tables.table(frame, unit='person'), {y!r})."
+            f"y={shown(y)} is the name of a column, which is for tables, and X is of another kind; write "
+            f"fit(frame[['age', 'income']], frame[{shown(y)}]), or fit(hush.tables.table(frame, unit='person'), "
+            f"{shown(y)})."
         )
     _must_be_columns(X)
 
@@ -75,7 +76,7 @@ def _must_be_columns(X: Any) -> None:
     for name, kind in _columns(X):
         if name in seen:
             raise InvalidParameter(
-                f"X has two columns with the name {name!r}; give each column a different name, or leave one out."
+                f"X has two columns with the name {shown(name)}; give each column a different name, or leave one out."
             )
         seen.add(name)
         if kind.lower().startswith(_TIMES):
@@ -106,10 +107,10 @@ def _columns(X: Any) -> Iterator[tuple[Any, str]]:
 def text_columns(X: Any) -> str:
     """The columns of a data frame whose type is no type of numbers, in words; types are public, values are not read."""
     other = [(name, kind) for name, kind in _columns(X) if not kind.lower().startswith(_NUMERIC)]
-    shown = ", ".join(f"{name!r} ({kind})" for name, kind in other[:_SHOWN]) + ", ..." * (len(other) > _SHOWN)
+    words = ", ".join(f"{shown(name)} ({kind})" for name, kind in other[:_SHOWN]) + ", ..." * (len(other) > _SHOWN)
     if not other:
         return ""
-    return f" Columns that are not numbers by their type: {shown}."
+    return f" Columns that are not numbers by their type: {words}."
 
 
 def without_values(

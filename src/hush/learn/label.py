@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, reject
+from hush.errors import InvalidParameter, reject, shown
 
 __all__ = [
     "NO_LABEL",
@@ -140,7 +140,7 @@ def classes_in_order(classes: Any) -> Any:
     known = np.unique(given)
     if given.ndim != 1 or not 2 <= known.size == given.size <= MOST_CLASSES:
         raise InvalidParameter(
-            f"classes must be 2 to {MOST_CLASSES} different labels, got {classes!r}; write classes=('no', 'yes')."
+            f"classes must be 2 to {MOST_CLASSES} different labels, got {shown(classes)}; write classes=('no', 'yes')."
         )
     return known
 
@@ -148,8 +148,8 @@ def classes_in_order(classes: Any) -> Any:
 def listed(known: Any) -> str:
     """The classes in words; a few of many."""
     names = [repr(one) for one in known.tolist()]
-    shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 2], "...", names[-1]]
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    few = names if len(names) <= _SHOWN else [*names[: _SHOWN - 2], "...", names[-1]]
+    return f"{', '.join(few[:-1])} and {few[-1]}"
 
 
 def places_of(labels: Any, known: Any, *, same_type: bool = False) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, reject
+from hush.errors import InvalidParameter, reject, shown
 
 __all__ = [
     "GRAIN",
@@ -100,8 +100,8 @@ def _must_name_columns(name: str, bounds: dict[Any, Any], names: Any, hint: str)
     foreign, missing = [key for key in bounds if key not in names], [key for key in names if key not in bounds]
     if foreign:
         near = difflib.get_close_matches(str(foreign[0]), map(str, names), 1)
-        guess = f"; did you mean {near[0]!r}?" if near else "; leave it out."
-        raise InvalidParameter(f"{name} names {foreign[0]!r}, which is no column of X{guess}")
+        guess = f"; did you mean {shown(near[0])}?" if near else "; leave it out."
+        raise InvalidParameter(f"{name} names a column that X does not have{guess}")
     if missing:
         column = repr(missing[0])
         raise InvalidParameter(f"{name} has no pair for the column {column} of X; add {column}: (low, high).")
@@ -121,8 +121,8 @@ def _numbers(name: str, bounds: Any, hint: str) -> Array:
         ):
             raise TypeError
         return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as failure:
-        raise reject(name, bounds, "pairs of numbers", hint) from failure
+    except (TypeError, ValueError, OverflowError):
+        raise reject(name, bounds, "pairs of numbers", hint) from None
 
 
 @dataclass(frozen=True)

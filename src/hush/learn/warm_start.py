@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported
+from hush.errors import Unsupported, shown
 from hush.learn.budget import vector_families
 from hush.learn.label import listed
 from hush.learn.planning import Request
@@ -76,7 +76,7 @@ def _must_have_classes(model: Any, classes: Any) -> None:
     before = getattr(model, "classes_", None)
     if classes is None or before is None or classes.tolist() == before.tolist():
         return
-    again = f"classes={tuple(before.tolist())!r}" if len(before) <= _WRITTEN else "the classes of the last fit"
+    again = f"classes={shown(tuple(before.tolist()))}" if len(before) <= _WRITTEN else "the classes of the last fit"
     raise Unsupported(
         f"warm_start=True starts from a fit with the classes {listed(before)}, and this fit has the classes "
         f"{listed(classes)}; write {again}, or warm_start=False."

@@ -27,7 +27,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import ClassVar, Self
 
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, Unsupported, shown
 from hush.ledger.entry import Cap, Entry
 from hush.numerics.rounding import FEW_ROUNDINGS, round_down, round_up, up
 from hush.privacy.charge import Budget, Charge
@@ -120,8 +120,8 @@ def _check_relation(one: Charge, other: Charge) -> None:
     """Reject different neighbouring relations: no epsilon covers both."""
     if one.neighbours != other.neighbours:
         raise InvalidParameter(
-            f"the releases of this ledger have neighbours={other.neighbours!r}, and this one has "
-            f"neighbours={one.neighbours!r}; no epsilon covers both, so use a separate ledger for each."
+            f"the releases of this ledger have neighbours={shown(other.neighbours)}, and this one has "
+            f"neighbours={shown(one.neighbours)}; no epsilon covers both, so use a separate ledger for each."
         )
 
 

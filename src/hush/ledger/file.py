@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hush.errors import InvalidParameter, LedgerError
+from hush.errors import InvalidParameter, LedgerError, shown
 from hush.ledger import fork_guard, schema, sqlite_errors
 
 __all__ = ["PATIENCE", "LedgerFile", "Outcome", "existing"]
@@ -254,7 +254,7 @@ def existing(path: Path) -> LedgerFile:
     """A ledger file that must exist already."""
     if not os.path.exists(path):
         raise InvalidParameter(
-            f"there is no ledger at {path}; create one with Ledger({str(path)!r}, epsilon=1.0, delta=1e-6)."
+            f"there is no ledger at {path}; create one with Ledger({shown(str(path))}, epsilon=1.0, delta=1e-6)."
         )
     return LedgerFile(path)
 

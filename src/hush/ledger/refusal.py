@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from hush.errors import BudgetExceeded, HushError, InvalidParameter, reject
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, reject, shown
 from hush.ledger.account import Account
 from hush.ledger.entry import Entry
 from hush.numerics.rounding import decimal_down, decimal_up
@@ -24,7 +24,7 @@ _TRIES = 10
 def must_be_ledger(given: Any) -> None:
     """Reject anything but a ledger, such as the name of a ledger file."""
     if given is not None and not callable(getattr(given, "spend", None)):
-        path = repr(given) if isinstance(given, str) else "'budget.ledger'"
+        path = shown(given) if isinstance(given, str) and len(given) <= 100 else "'budget.ledger'"
         cap = "" if isinstance(given, str) and os.path.exists(given) else ", epsilon=3.0, delta=1e-5"
         raise reject("ledger", given, "a Ledger, or None", f"write ledger=hush.Ledger({path}{cap})")
 
@@ -33,7 +33,8 @@ def must_be_source(ledger: str, known: str, text: str) -> None:
     """Reject data that a ledger does not protect."""
     if known != text:
         raise InvalidParameter(
-            f"{ledger} protects {known!r}, not {text!r}. If both are about the same people (monthly files, copies, "
+            f"{ledger} protects {shown(known)}, not {shown(text)}. If both are about the same people (monthly "
+            "files, copies, "
             "tables of one database), they need one ledger: give every table the same population= (--population) from "
             "the first release on. If they are about other people, use a separate ledger for each data set."
         )

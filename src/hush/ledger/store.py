@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter, LedgerError, as_float, budgets, deltas, reject
+from hush.errors import InvalidParameter, LedgerError, as_float, budgets, deltas, reject, shown
 from hush.ledger import fork_guard
 from hush.ledger.account import Account, Nonadaptive, Pure
 from hush.ledger.blocks import Blocks
@@ -105,7 +105,7 @@ class LedgerStore:
         if not same or mode not in (None, cap.mode) or order not in (None, cap.order):
             raise InvalidParameter(
                 f"the ledger {self.path} exists with {cap}, which differs from the arguments; open it with "
-                f"Ledger({str(self.path)!r}), or choose another file."
+                f"Ledger({shown(str(self.path))}), or choose another file."
             )
 
     def verify(self) -> None:

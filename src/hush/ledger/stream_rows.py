@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import NamedTuple
 
-from hush.errors import LedgerError
+from hush.errors import LedgerError, shown
 from hush.ledger import schema
 from hush.ledger.entry import chained
 from hush.ledger.file import LedgerFile
@@ -48,7 +48,7 @@ def stream(file: LedgerFile, connection: Connection, name: str) -> StreamRecord 
     if row is None:
         return None
     if chained("", *row[:4]) != row[4]:
-        raise LedgerError(f"{file} is damaged: the record of the stream {name!r} was changed.")
+        raise LedgerError(f"{file} is damaged: the record of the stream {shown(name)} was changed.")
     return StreamRecord(*row[:4])
 
 
@@ -66,7 +66,7 @@ def periods(file: LedgerFile, connection: Connection, record: StreamRecord) -> t
     for number, label, text, mac, previous, written in connection.execute(query, (record.name,)):
         same = chained(last, record.name, number, label, text, mac) == written
         if number != len(found) + 1 or previous != last or not same:
-            raise LedgerError(f"{file} is damaged: period {number} of the stream {record.name!r} was changed.")
+            raise LedgerError(f"{file} is damaged: period {number} of the stream {shown(record.name)} was changed.")
         found.append(Period(number, label, tuple(int(value) for value in json.loads(text)), mac))
         last = written
     return found, last

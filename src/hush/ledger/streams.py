@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hush.errors import InvalidParameter, LedgerError
+from hush.errors import InvalidParameter, LedgerError, shown
 from hush.ledger.payment import Payment
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge
@@ -96,7 +96,8 @@ class Streams:
         )
         if payment.number is None or payment.charges != tuple(paid):
             raise InvalidParameter(
-                f"entry {payment.number} of the ledger was charged for another plan of the stream {name!r}; start it "
+                f"entry {payment.number} of the ledger was charged for another plan of the stream "
+                f"{shown(name)}; start it "
                 "with that plan, or choose another name."
             )
         record = stream_rows.StreamRecord(name, payment.number, plan, mark)
@@ -143,7 +144,7 @@ class Streams:
             if number > len(known) + 1:
                 raise InvalidParameter(f"the next period of the stream is {len(known) + 1}, got period={number}.")
             if label and label in [period.label for period in known]:
-                raise InvalidParameter(f"the stream has a period {label!r} already, which is not period {number}.")
+                raise InvalidParameter(f"the stream has a period {shown(label)} already, which is not period {number}.")
             freeze(known)
             entry = log.entries[record.number - 1]
             payment = Payment(entry.charges, entry, "a ledger in memory" if store.path is None else str(store.path))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import BudgetExceeded, InvalidParameter, nearest
+from hush.errors import BudgetExceeded, InvalidParameter, nearest, shown
 from hush.ledger.entry import Cap, Entry, printable, text_of
 from hush.numerics.rounding import decimal_down
 
@@ -35,7 +35,9 @@ def caps_of(given: Any, mode: str | None) -> tuple[tuple[str, float, float], ...
         if not text_of("the name of an account", name):
             raise InvalidParameter("the name of an account must not be empty.")
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise InvalidParameter(f"the account {name!r} needs a pair (epsilon, delta), got {pair!r}; {_HINT}.")
+            raise InvalidParameter(
+                f"the account {shown(name)} needs a pair (epsilon, delta), got {shown(pair)}; {_HINT}."
+            )
         cap = wanted_cap(pair[0], pair[1], None, None, mode, None)
         assert cap is not None
         found.append((name, cap.epsilon, cap.delta))
@@ -50,7 +52,7 @@ def sub_account(cap: Cap, entries: Sequence[Entry], name: str) -> Account:
     if name not in known:
         names = f"it has {', '.join(known)}" if known else "it has none; name them when the ledger is made"
         near = nearest(name, known)
-        raise InvalidParameter(f"the ledger has no account {name!r}, {near or names}.")
+        raise InvalidParameter(f"the ledger has no account {shown(name)}, {near or names}.")
     mode = "nonadaptive" if cap.mode == "nonadaptive" else None
     epsilon, delta = known[name]
     own = wanted_cap(epsilon, delta, None, None, mode, None)
@@ -66,6 +68,6 @@ def must_fit(cap: Cap, entries: Sequence[Entry], entry: Entry) -> None:
     if before.plus([entry]).settled() is None:
         left, name = float(decimal_down(before.left.epsilon, 4)), printable(entry.account)
         raise BudgetExceeded(
-            f"the account {name!r} does not cover this release: {left:g} of its {before.cap.epsilon:g} is left; "
+            f"the account {shown(name)} does not cover this release: {left:g} of its {before.cap.epsilon:g} is left; "
             "nothing was spent."
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of
+from hush.errors import InvalidParameter, UnknownFamily, Unsupported, one_of, shown
 from hush.noise import (
     asinh,
     ball,
@@ -141,17 +141,17 @@ def register(noise: type[Noise] | Family) -> Family:
         taken = next((known for known in families() if known.name == row.name and known is not same), None)
         if taken is not None:
             raise InvalidParameter(
-                f"the name {row.name!r} is taken by {taken.type.__module__}.{taken.type.__name__}; "
+                f"the name {shown(row.name)} is taken by {taken.type.__module__}.{taken.type.__name__}; "
                 f"give {row.type.__name__} another name."
             )
         if same is not None and same not in _BUILT_IN and same.name != row.name:
             raise InvalidParameter(
-                f"{row.type.__name__} is registered as {same.name!r}, and ledgers may contain this name; "
-                f"write Family({same.name!r}, ...)."
+                f"{row.type.__name__} is registered as {shown(same.name)}, and ledgers may contain this name; "
+                f"write Family({shown(same.name)}, ...)."
             )
         if same in _BUILT_IN and row is not same:
             raise InvalidParameter(
-                f"{row.type.__name__} is the built-in family {same.name!r} and cannot have another descriptor."
+                f"{row.type.__name__} is the built-in family {shown(same.name)} and cannot have another descriptor."
             )
         _Registry.rows = tuple(row if known is same else known for known in families()) + (
             () if same is not None else (row,)
@@ -168,7 +168,7 @@ def _descriptor(kind: Any) -> Family:
     row = getattr(kind, "FAMILY", None) or family_of(kind) if isinstance(kind, type) else None
     if not isinstance(row, Family):
         raise InvalidParameter(
-            f"register takes a Family, or a noise class with an attribute FAMILY, got {kind!r:.80}; "
+            f"register takes a Family, or a noise class with an attribute FAMILY, got {shown(kind)}; "
             "write MyNoise.FAMILY = hush.Family('my_noise', MyNoise), then hush.register(MyNoise)."
         )
     if row.type is not kind:
@@ -197,7 +197,7 @@ def family(name: str) -> Family:
     row = _named(name)
     if row is None:
         one_of("noise", name, (known.name for known in families()))
-        raise UnknownFamily(f"the noise family {name!r:.60} is not known here.")
+        raise UnknownFamily(f"the noise family {shown(name)} is not known here.")
     return row
 
 
@@ -217,7 +217,9 @@ def _named(name: Any) -> Family | None:
         return None
     row = register(found)
     if row.name != name:
-        raise InvalidParameter(f"the plug-in for {name!r} registers the family {row.name!r}; the two names must agree.")
+        raise InvalidParameter(
+            f"the plug-in for {shown(name)} registers the family {shown(row.name)}; the two names must agree."
+        )
     return row
 
 
@@ -270,12 +272,12 @@ def from_plain_values(values: Mapping[str, Any]) -> Any:
     row = _named(name)
     if row is None:
         raise UnknownFamily(
-            f"the noise family {name!r:.60} is not known here; import its module and call hush.register, "
+            f"the noise family {shown(name)} is not known here; import its module and call hush.register, "
             "then try again."
         )
     if (version := values.get("version", 1)) != row.version:
         raise UnknownFamily(
-            f"this {name} noise was written by version {version!r:.20} of its family; "
+            f"this {name} noise was written by version {shown(version)} of its family; "
             f"version {row.version} is known here."
         )
     given = {name: v for name, v in values.items() if name not in ("family", "version")}

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, reals, reject, whole
+from hush.errors import InvalidParameter, Unsupported, reals, reject, shown, whole
 from hush.noise.ball import least_ball
 from hush.noise.contract import Law, Noise
 from hush.noise.family import Family
@@ -58,11 +58,11 @@ class Correlated(NormalMixture):
         hint = "write Correlated(Ball(10, 2.0), 10, 0.25)"
         object.__setattr__(self, "dimension", whole("dimension", self.dimension, 1, hint))
         if not isinstance(self.noise, NormalMixture) and not getattr(self.noise, "isotropic", False):
-            raise InvalidParameter(f"noise must be Gaussian or Ball noise, got {self.noise!r:.80}; {hint}.")
+            raise InvalidParameter(f"noise must be Gaussian or Ball noise, got {shown(self.noise)}; {hint}.")
         correlated = isinstance(self.noise, Correlated)
         if self.noise.dimension not in (None, self.dimension) or correlated:
             raise InvalidParameter(
-                f"noise must be Gaussian noise or Ball noise for {self.dimension} numbers, got {self.noise!r:.80}; "
+                f"noise must be Gaussian noise or Ball noise for {self.dimension} numbers, got {shown(self.noise)}; "
                 f"write Correlated(Ball({self.dimension}, 2.0), {self.dimension}, 0.25)."
             )
         correlation = float(reals("correlation", self.correlation))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.noise.contract import Law, Noise
 from hush.noise.request import Request
 from hush.numerics.ball import Ball, Tail
@@ -175,12 +175,12 @@ class Family:
         _check_class(self.type)
         if not isinstance(self.version, int) or self.version < 1:
             raise InvalidParameter(
-                f"version must be a whole number, 1 or greater, got {self.version!r}; write version=1."
+                f"version must be a whole number, 1 or greater, got {shown(self.version)}; write version=1."
             )
         if not isinstance(self.name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise InvalidParameter(
                 f"name must consist of small letters, digits and underscores and start with a letter, "
-                f"got {self.name!r:.60}; write 'my_noise'."
+                f"got {shown(self.name)}; write 'my_noise'."
             )
         kind: Any = self.type
         known = tuple(field.name for field in fields(kind) if field.init)
@@ -219,7 +219,7 @@ def _check_class(kind: Any) -> None:
     """Raise unless the class is a frozen dataclass derived from `Noise`."""
     if not isinstance(kind, type) or not issubclass(kind, Noise) or not hasattr(kind, "__dataclass_fields__"):
         raise InvalidParameter(
-            f"type must be a frozen dataclass that derives from hush.Law or hush.Noise, got {kind!r:.80}."
+            f"type must be a frozen dataclass that derives from hush.Law or hush.Noise, got {shown(kind)}."
         )
     if not getattr(kind, "__dataclass_params__").frozen:  # noqa: B009 - dataclasses have no public way to ask
         raise InvalidParameter(

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, whole
+from hush.errors import InvalidParameter, Unsupported, shown, whole
 from hush.noise.binomial_sums import ball_sums, log_sums
 from hush.noise.family import Family
 from hush.noise.hull_body import OneSided, TwoSided
@@ -87,7 +87,9 @@ class Hull(LevelNoise):
         if self.l0 > self.dimension:
             raise InvalidParameter(f"l0 must be at most {self.dimension}, the number of numbers, got {self.l0}.")
         if not isinstance(self.one_sided, bool):
-            raise InvalidParameter(f"one_sided must be True or False, got {self.one_sided!r}; write one_sided=True.")
+            raise InvalidParameter(
+                f"one_sided must be True or False, got {shown(self.one_sided)}; write one_sided=True."
+            )
         if self.dimension > _MOST_NUMBERS or self.dimension * self.l0 > _MOST_PRODUCT:
             raise Unsupported(
                 f"the tables of hull noise for {self.dimension} numbers with l0={self.l0} are too large; hull noise is "
@@ -100,9 +102,9 @@ class Hull(LevelNoise):
     def _check_offset(self) -> None:
         offset = self.whole_offset(self.offset)
         if offset > 0.0 and not self.one_sided:
-            raise InvalidParameter(f"offset={self.offset!r} needs one_sided=True; leave the offset out.")
+            raise InvalidParameter(f"offset={shown(self.offset)} needs one_sided=True; leave the offset out.")
         if offset / self.step * self.l0 > _WIDEST:
-            raise InvalidParameter(f"offset={self.offset!r} is too many steps of {self.step:g}; write offset=3.0.")
+            raise InvalidParameter(f"offset={shown(self.offset)} is too many steps of {self.step:g}; write offset=3.0.")
         object.__setattr__(self, "offset", offset)
 
     def scaled(self, k: float) -> Hull:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import NotCertified, Unsupported, epsilons, positive, probabilities, reals, reject
+from hush.errors import NotCertified, Unsupported, epsilons, positive, probabilities, reals, reject, shown
 from hush.noise.contract import Law
 from hush.noise.region import LossTerms, Region
 from hush.numerics.bracket import unwrap
@@ -33,8 +33,8 @@ def steps_in(shift: float, step: float) -> int:
         # propose the next larger whole number: answers that are rounded to the lattice can move that far
         enough = math.ceil(Fraction(shift) / Fraction(step)) * step
         raise Unsupported(
-            f"answers on a lattice of step {step!r} move by whole steps, not by {shift!r}; "
-            f"write sensitivity={enough!r}."
+            f"answers on a lattice of step {shown(step)} move by whole steps, not by {shown(shift)}; "
+            f"write sensitivity={shown(enough)}."
         )
     return n
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, positive, reals, reject, whole
+from hush.errors import InvalidParameter, Unsupported, positive, reals, reject, shown, whole
 from hush.noise.family import Family
 from hush.noise.lattice import MOST_POINTS, Lattice, steps_in
 from hush.noise.level_bands import LevelBands
@@ -74,7 +74,7 @@ class LevelNoise(LevelBands):
         steps = round(given / self.step)
         if abs(given - steps * self.step) > _SAME * given:
             raise InvalidParameter(
-                f"offset must be a whole number of steps of {self.step:g}, got {offset!r}; "
+                f"offset must be a whole number of steps of {self.step:g}, got {shown(offset)}; "
                 f"write offset={math.floor(given / self.step) * self.step:g}."
             )
         return steps * self.step
@@ -214,7 +214,7 @@ class LevelMarginal(Lattice):
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, LevelNoise):
-            raise InvalidParameter(f"noise must be a joint noise such as Cube(10, 1.0), got {self.noise!r}.")
+            raise InvalidParameter(f"noise must be a joint noise such as Cube(10, 1.0), got {shown(self.noise)}.")
         if self.points > MOST_POINTS:
             raise Unsupported(f"a lattice of step {self.step:g} is too fine for {self.noise}; use a larger step.")
 

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, one_of, reject
+from hush.errors import InvalidParameter, Unsupported, each, one_of, reject, shown
 from hush.noise.family import Family
 from hush.noise.level_calibration import calibrated
 from hush.noise.level_noise import LevelMarginal, LevelNoise
@@ -75,7 +75,7 @@ class Plateau(LevelNoise):
     def __post_init__(self) -> None:
         if not isinstance(self.kinds, list | tuple) or not self.kinds:
             raise reject("kinds", self.kinds, "a list of kinds", 'write Plateau(("people", "one_sided"), 1.0)')
-        object.__setattr__(self, "kinds", tuple(one_of("kinds", kind, KINDS) for kind in self.kinds))
+        object.__setattr__(self, "kinds", tuple(each(one_of, "kinds", self.kinds, KINDS)))
         if self.kinds.count("people") > 1:
             raise InvalidParameter("kinds can list 'people' once; other counts of people are 'one_sided'.")
         object.__setattr__(self, "dimension", len(self.kinds))
@@ -85,12 +85,12 @@ class Plateau(LevelNoise):
         if len(given) != self.dimension:
             raise InvalidParameter(f"offsets must have one number for each of the {self.dimension} kinds.")
         if any(kind == "people" and c for kind, c in zip(self.kinds, given, strict=True)):
-            raise InvalidParameter(f"the offset of a number of the kind 'people' must be 0, got {self.offsets!r}.")
+            raise InvalidParameter(f"the offset of a number of the kind 'people' must be 0, got {shown(self.offsets)}.")
 
     def __str__(self) -> str:  # equal numbers are counted: a table may have hundreds
         seen = Counter(zip(self.kinds, self.offsets, strict=True))
-        each = [f"{n} {kind}" + (f" with offset {c!r}" if c else "") for (kind, c), n in seen.items()]
-        return f"Plateau({', '.join(each)}, scale={self.scale!r}, step={self.step!r})"
+        each = [f"{n} {kind}" + (f" with offset {c}" if c else "") for (kind, c), n in seen.items()]
+        return f"Plateau({', '.join(each)}, scale={self.scale}, step={self.step})"
 
     def scaled(self, k: float) -> Plateau:
         return Plateau(self.kinds, self.scale * k, tuple(c * k for c in self.offsets), self.step * k)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hush.errors import Unsupported
+from hush.errors import Unsupported, shown
 
 __all__ = ["ENGINES", "FAMILIES", "names", "plugin"]
 
@@ -37,10 +37,12 @@ def plugin(group: str, name: str) -> Any | None:
         return None
     if len({point.value for point in found}) > 1:
         places = ", ".join(sorted(point.value for point in found))
-        raise Unsupported(f"several installed packages declare {name!r} in {group}: {places}; uninstall all but one.")
+        raise Unsupported(
+            f"several installed packages declare {shown(name)} in {group}: {places}; uninstall all but one."
+        )
     try:
         return found[0].load()
     except Exception as error:  # the code of a stranger may raise anything
         raise Unsupported(
-            f"the plug-in {found[0].value} for {name!r} cannot be imported ({type(error).__name__}: {error})."
+            f"the plug-in {found[0].value} for {shown(name)} cannot be imported ({type(error).__name__}: {error})."
         ) from error

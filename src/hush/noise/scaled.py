@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, positive, reject
+from hush.errors import InvalidParameter, each, positive, reject
 from hush.noise.contract import Law, Noise
 from hush.noise.family import Family
 
@@ -51,7 +51,7 @@ class Scaled(Noise):
             raise reject("noise", self.noise, "a noise that is not scaled itself", _HINT)
         if not isinstance(self.factors, list | tuple | np.ndarray) or not len(self.factors):
             raise reject("factors", self.factors, "a list of numbers, one for each number of the noise", _HINT)
-        object.__setattr__(self, "factors", tuple(positive("factors", factor, _HINT) for factor in self.factors))
+        object.__setattr__(self, "factors", tuple(each(positive, "factors", self.factors, instead=_HINT)))
         object.__setattr__(self, "dimension", len(self.factors))
         if self.noise.dimension not in (None, self.dimension):
             raise InvalidParameter(

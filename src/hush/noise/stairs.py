@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, positive, reals, whole
+from hush.errors import InvalidParameter, Unsupported, positive, reals, shown, whole
 from hush.noise.family import Family
 from hush.noise.level_noise import LevelNoise
 from hush.noise.power_sums import ProductSums
@@ -75,12 +75,13 @@ class Stairs(LevelNoise):
             object.__setattr__(self, name, positive(name, getattr(self, name), hint))
         object.__setattr__(self, "offset", float(reals("offset", self.offset)))
         if not isinstance(self.one_sided, bool):
-            raise InvalidParameter(f"one_sided must be True or False, got {self.one_sided!r}; {hint}.")
+            raise InvalidParameter(f"one_sided must be True or False, got {shown(self.one_sided)}; {hint}.")
         for name in ("width", "offset"):
             steps = getattr(self, name) / self.step
             if not (math.isfinite(steps) and steps >= 0.0 and steps.is_integer()):
                 raise InvalidParameter(
-                    f"{name} must be a whole number of steps of {self.step:g}, got {getattr(self, name)!r}; {hint}."
+                    f"{name} must be a whole number of steps of {self.step:g}, got "
+                    f"{shown(getattr(self, name))}; {hint}."
                 )
         if self.epsilon > 700.0 or (self.dimension + 800.0) * self._n / self.epsilon + self._c > _FURTHEST:
             raise Unsupported(

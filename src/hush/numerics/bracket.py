@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import NotCertified
+from hush.errors import NotCertified, reject, shown
 from hush.numerics.rounding import next_down, next_up
 
 __all__ = ["Bracket", "unwrap"]
@@ -35,10 +35,13 @@ class Bracket:
     upper: Any
 
     def __post_init__(self) -> None:
-        lower, upper = unwrap(self.lower), unwrap(self.upper)
+        try:
+            lower, upper = unwrap(self.lower), unwrap(self.upper)
+        except (TypeError, ValueError):
+            raise reject("lower and upper", (self.lower, self.upper), "numbers or arrays of numbers") from None
         if not np.all(np.less_equal(lower, upper)):
             raise NotCertified(
-                f"the bracket ({lower}, {upper}) is not valid: lower must be at most upper, without NaN."
+                f"the bracket ({shown(lower)}, {shown(upper)}) is not valid: lower must be at most upper, without NaN."
             )
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)

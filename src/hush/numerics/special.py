@@ -18,7 +18,7 @@ _COMPILED = {"zeta": "_riemann_zeta"}
 def __getattr__(name: str) -> Any:
     """The function with this name. It is kept, so that this is called once for each name."""
     if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name)
     found = globals()[name] = getattr(import_module("numpy.fft"), name) if name in _TRANSFORMS else _function(name)
     return found
 

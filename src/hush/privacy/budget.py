@@ -161,8 +161,8 @@ class Budget:
 
     def __repr__(self) -> str:
         if self.kind == "epsilon":
-            return f"Budget(epsilon={self.epsilon!r}, delta={self.delta!r})"
-        return f"Budget({self.kind}={self.rho or self.mu!r}, delta={self.delta!r})"
+            return f"Budget(epsilon={self.epsilon}, delta={self.delta})"
+        return f"Budget({self.kind}={self.rho or self.mu}, delta={self.delta})"
 
     def meets(self, other: Budget) -> bool:
         """Is this guarantee at least as strong as the other? For two pairs: neither epsilon nor delta is larger."""

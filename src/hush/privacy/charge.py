@@ -16,7 +16,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
-from hush.errors import InvalidParameter, Unsupported, made_like, reject, whole
+from hush.errors import InvalidParameter, Unsupported, made_like, reject, shown, whole
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.noise.contract import Noise
 from hush.privacy.budget import NEIGHBOURS_IN_WORDS, Budget, Guarantee
@@ -56,7 +56,7 @@ class Charge:
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise | Imported):
-            raise reject("noise", self.noise, "a noise family", "write for example Gaussian(1.0)")
+            raise reject("noise", type(self.noise), "a noise family", "write for example Gaussian(1.0)")
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
         object.__setattr__(self, "times", whole("times", self.times))
         made_for = self.noise.dimension if isinstance(self.noise, Noise) else None
@@ -117,7 +117,7 @@ class Charge:
                 raise InvalidParameter("write an imported curve as (curve, times): it includes its sensitivity.")
             return cls(first, Sensitivity.of(1.0), times=items[1] if len(items) == 2 else 1)
         if not isinstance(first, Noise):
-            raise reject("noise", first, "a noise family", "write for example Gaussian(1.0)")
+            raise reject("noise", type(first), "a noise family", "write for example Gaussian(1.0)")
         if len(items) > 3:
             raise InvalidParameter(f"a release is (noise, sensitivity, times), got {len(items)} items; {_HINT}.")
         bound = Sensitivity.of(items[1] if len(items) > 1 else 1.0)
@@ -182,7 +182,7 @@ class Charge:
         """The charge that `to_plain` of this or an earlier version wrote."""
         unknown = sorted(set(values) - {"noise", "rate", "fixed", "keys", "sensitivity", "times"})
         if unknown:
-            raise InvalidParameter(f"a charge has no field {unknown[0]!r}; a newer version of hush may be needed.")
+            raise InvalidParameter(f"a charge has no field {shown(unknown[0])}; a newer version of hush may be needed.")
         sensitivity = Sensitivity.from_plain(values["sensitivity"])
         noise = from_plain_values(values["noise"])
         keys = Keys.from_plain(values["keys"]) if "keys" in values else None

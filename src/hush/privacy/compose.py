@@ -79,7 +79,7 @@ def curve(noise: Noise, sensitivity: Any = 1.0, *, times: int = 1) -> Curve:
     0.99
     """
     if not isinstance(noise, Noise):
-        raise reject("noise", noise, "a noise family", "write for example Gaussian(1.0)")
+        raise reject("noise", type(noise), "a noise family", "write for example Gaussian(1.0)")
     return compose([(noise, sensitivity, times)])
 
 

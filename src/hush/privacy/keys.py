@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from hush.errors import InvalidParameter, Unsupported, as_float, made_like, positive, reject, whole
+from hush.errors import InvalidParameter, Unsupported, as_float, made_like, positive, reject, shown, whole
 from hush.privacy.sensitivity import Sensitivity
 
 __all__ = ["Keys", "must_fit", "of_groups"]
@@ -71,7 +71,7 @@ class Keys:
         """The keys that `to_plain` wrote; unknown names raise."""
         unknown = sorted(set(values) - {f.name for f in fields(cls)})
         if unknown:
-            raise InvalidParameter(f"keys have no field {unknown[0]!r}; a newer version of hush may be needed.")
+            raise InvalidParameter(f"keys have no field {shown(unknown[0])}; a newer version of hush may be needed.")
         return cls(**values)
 
 
@@ -111,5 +111,5 @@ def of_groups(bound: Sensitivity, moved: int, groups: int) -> Sensitivity:
         if not listed and bound.dimension is None:
             return replace(bound, l0=each * moved)
     raise InvalidParameter(
-        f"{bound!r} is not the sensitivity of {groups} equal groups; write Sensitivity(linf=1.0, l0={groups})."
+        f"{shown(bound)} is not the sensitivity of {groups} equal groups; write Sensitivity(linf=1.0, l0={groups})."
     )

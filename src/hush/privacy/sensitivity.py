@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, made_like, one_of, positive, reject, whole
+from hush.errors import InvalidParameter, each, made_like, one_of, positive, reject, shown, whole
 from hush.numerics.rounding import FEW_ROUNDINGS, next_up, up
 
 __all__ = ["NEIGHBOURS", "Sensitivity"]
@@ -66,7 +66,7 @@ class Sensitivity:
         for name in ("linf", "l1", "l2"):
             value = getattr(self, name)
             if name == "linf" and isinstance(value, list | tuple | np.ndarray):
-                object.__setattr__(self, name, tuple(positive("linf", v, _HINT) for v in value) or None)
+                object.__setattr__(self, name, tuple(each(positive, "linf", value, instead=_HINT)) or None)
             elif value is not None:
                 object.__setattr__(self, name, positive(name, value, _HINT))
         for name in ("l0", "dimension", "groups"):
@@ -77,7 +77,7 @@ class Sensitivity:
         self._check_directions()
         self._check_count()
         if self.tables is not None:
-            object.__setattr__(self, "tables", tuple(whole("tables", size, 1) for size in self.tables))
+            object.__setattr__(self, "tables", tuple(each(whole, "tables", self.tables, 1)))
             if sum(self.tables) != self.dimension or self.one_sided is not True or isinstance(self.linf, tuple | None):
                 raise InvalidParameter("tables needs linf, one_sided=True and dimension, the cells of all tables.")
 
@@ -88,7 +88,7 @@ class Sensitivity:
             return
         if not isinstance(self.columns, list | tuple | np.ndarray) or not len(self.columns):
             raise reject("columns", self.columns, "a list of bounds", f"write {_COLUMNS}")
-        object.__setattr__(self, "columns", tuple(positive("columns", v, f"write {_COLUMNS}") for v in self.columns))
+        object.__setattr__(self, "columns", tuple(each(positive, "columns", self.columns, instead=f"write {_COLUMNS}")))
         others = (self.linf, self.l1, self.l2, self.dimension)
         if any(fact is not None for fact in others) or self.l0 is None:
             raise InvalidParameter(
@@ -107,7 +107,7 @@ class Sensitivity:
                 object.__setattr__(self, "one_sided", bool(flags[0]))
         elif not isinstance(flags, bool):
             raise InvalidParameter(
-                f"one_sided must be True, False or a list of them, got {flags!r}; write one_sided=True."
+                f"one_sided must be True, False or a list of them, got {shown(flags)}; write one_sided=True."
             )
         if self.people is not None:
             object.__setattr__(self, "people", whole("people", self.people, 0, "write people=0"))
@@ -140,13 +140,14 @@ class Sensitivity:
             )
         if self.moving is None and self.l1 is None and self.l2 is None:
             raise InvalidParameter(
-                f"linf={self.linf!r} does not bound how many numbers move; write Sensitivity(linf={self.linf!r}, l0=1) "
+                f"linf={shown(self.linf)} does not bound how many numbers move; write "
+                f"Sensitivity(linf={shown(self.linf)}, l0=1) "
                 "if at most one number moves, l0=K for at most K numbers, or dimension=D for all of D numbers."
             )
 
     def __repr__(self) -> str:
         known = [
-            f"{f.name}={getattr(self, f.name)!r}"
+            f.name + "=" + repr(getattr(self, f.name))
             for f in fields(self)
             if getattr(self, f.name) not in (None, f.default)
         ]
@@ -237,7 +238,7 @@ class Sensitivity:
         """The box; raises where the number of moving numbers is not known."""
         found = self.box
         if found is None:
-            raise InvalidParameter(f"{self!r} does not bound how many numbers move; add l0=K or dimension=D.")
+            raise InvalidParameter(f"{shown(self)} does not bound how many numbers move; add l0=K or dimension=D.")
         return found
 
     @property
@@ -283,7 +284,9 @@ class Sensitivity:
         """The sensitivity that `to_plain` wrote; unknown names raise."""
         unknown = sorted(set(values) - {f.name for f in fields(cls)})
         if unknown:
-            raise InvalidParameter(f"a sensitivity has no field {unknown[0]!r}; a newer version of hush may be needed.")
+            raise InvalidParameter(
+                f"a sensitivity has no field {shown(unknown[0])}; a newer version of hush may be needed."
+            )
         return cls(**values)
 
 

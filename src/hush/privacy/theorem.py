@@ -35,7 +35,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported
+from hush.errors import Unsupported, shown
 from hush.noise.contract import Law, Noise
 from hush.noise.flipped_huber import FlippedHuber
 from hush.noise.gaussian import Gaussian
@@ -251,10 +251,10 @@ def theorems_for(charge: Charge) -> tuple[Theorem, ...]:
 def _refusal(charge: Charge) -> str:
     bound, name = charge.sensitivity, type(charge.noise).__name__
     if isinstance(charge.noise, Noise) and charge.noise.dimension is not None:
-        facts = f"{name}, a noise of {charge.noise.dimension} numbers, under {bound!r}"
+        facts = f"{name}, a noise of {charge.noise.dimension} numbers, under {shown(bound)}"
         known = covered_facts(charge.noise)
-        return f"no theorem covers {facts}; {'use another noise' if known is None else f'write {known!r}'}."
-    norm = f"l2={bound.l2!r}" if bound.l2 is not None else f"l1={bound.l1!r}"
+        return f"no theorem covers {facts}; {'use another noise' if known is None else f'write {shown(known)}'}."
+    norm = f"l2={shown(bound.l2)}" if bound.l2 is not None else f"l1={shown(bound.l1)}"
     return (
         f"no theorem covers {name} under {norm} alone: it needs the number of coordinates that move; write "
         f"Sensitivity({norm}, l0=K), or Sensitivity(linf=..., l0=...), or use Gaussian(sigma)."

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from hush.errors import HushError, InvalidParameter
+from hush.errors import HushError, InvalidParameter, shown
 from hush.ledger.entry import hush_version
 from hush.noise.catalogue import from_plain_values
 from hush.privacy.charge import Charge, Guarantee
@@ -52,7 +52,7 @@ class Receipt(dict[str, Any]):
                 known = _first_form(known)
             if known["schema"] != SCHEMA:
                 raise InvalidParameter(
-                    f"this receipt has schema {known['schema']!r}, which hush {hush_version()} cannot read; "
+                    f"this receipt has schema {shown(known['schema'])}, which hush {hush_version()} cannot read; "
                     "use a newer version of hush."
                 )
             super().__init__(known)
@@ -140,7 +140,7 @@ class Receipt(dict[str, Any]):
 
     def __repr__(self) -> str:
         """The values, long lists with their ends only; `to_json` has all of them."""
-        return f"Receipt({_shortened(dict(self))!r})"
+        return f"Receipt({_shortened(dict(self))})"
 
     def __reduce__(self) -> Any:
         return type(self), (dict(self),)

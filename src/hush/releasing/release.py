@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibration.ranking import Plan
-from hush.errors import InvalidParameter, called_like, one_of, reals
+from hush.errors import InvalidParameter, called_like, one_of, reals, shown
 from hush.ledger.payment import must_be_secure, pay
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import from_plain_values, plain_values
@@ -131,7 +131,7 @@ class Release:
         if self.receipt["post_processing"]:
             raise InvalidParameter(
                 "denoise first, then round or clip: this release already has the post-processing "
-                f"{self.receipt['post_processing'][-1]!r}; write release.denoised().non_negative()."
+                f"{shown(self.receipt['post_processing'][-1])}; write release.denoised().non_negative()."
             )
         value = np.asarray(self.noisy, dtype=np.float64)
         if method == "james-stein":
@@ -158,10 +158,10 @@ class Release:
             value = as_given(np.array(document["value"]))
             made = cls(value, receipt, as_given(np.array(document["noisy"])) if "noisy" in document else value)
             repr(made)  # raises if a field that is used later is missing
-        except (ValueError, KeyError, TypeError, AttributeError) as failure:
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise InvalidParameter(
                 "this is not the JSON of a release; write Release.from_json(release.to_json())."
-            ) from failure
+            ) from None
         return made
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.noise.catalogue import from_plain_values
 from hush.numerics.rounding import rounded_up
 from hush.privacy.sensitivity import Sensitivity
@@ -60,11 +60,11 @@ def array_of(values: Any) -> NDArray[Any]:
     """The values as an array of numbers. Messages name the type of the values, never a value."""
     try:
         array = np.asarray(values)
-    except ValueError as failure:
+    except ValueError:
         raise InvalidParameter(
             "values must be a number or an array of numbers, got lists of different lengths; "
             "write for example release([412, 87], plan, ledger=ledger)."
-        ) from failure
+        ) from None
     if array.dtype.kind not in "iubf":
         what = {"U": "text", "S": "text", "c": "complex numbers", "M": "dates"}.get(
             array.dtype.kind, type(values).__name__
@@ -80,7 +80,7 @@ def array_of(values: Any) -> NDArray[Any]:
 def must_cover(sensitivity: Sensitivity, size: int) -> None:
     """Reject a sensitivity for another number of values; a single number is the sensitivity of one value."""
     if size > 1 and sensitivity.dimension == 1:
-        call = f"hush.calibrate(..., hush.Sensitivity(linf={sensitivity.linf!r}, l0=1))"
+        call = f"hush.calibrate(..., hush.Sensitivity(linf={shown(sensitivity.linf)}, l0=1))"
         raise InvalidParameter(
             f"the plan's sensitivity is a single number, which is for one value, but {size} values are released; write "
             f"for example {call} if one person changes at most one of them, or dimension={size} if one person may "

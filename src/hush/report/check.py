@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hush.errors import HushError
+from hush.errors import HushError, shown
 from hush.ledger.entry import Cap, Entry
 from hush.ledger.series import Turn
 from hush.noise.catalogue import family_of
@@ -17,9 +17,10 @@ __all__ = ["composed", "delta_of", "replayed", "replayed_in_turn"]
 
 
 def _literal(charge: Charge) -> str:
-    rate = "" if charge.rate is None else f", rate={charge.rate!r}{', fixed=True' if charge.fixed else ''}"
-    keys = "" if charge.keys is None else f", keys={charge.keys!r}"
-    return f"Charge({charge.noise!r}, {charge.sensitivity!r}, times={charge.times!r}{rate}{keys})"
+    rate = "" if charge.rate is None else f", rate={charge.rate}{', fixed=True' if charge.fixed else ''}"
+    keys = "" if charge.keys is None else ", keys=" + repr(charge.keys)
+    noise, sensitivity = repr(charge.noise), repr(charge.sensitivity)
+    return f"Charge({noise}, {sensitivity}, times={charge.times}{rate}{keys})"
 
 
 def _noises(noise: Any) -> Iterable[Any]:
@@ -51,13 +52,13 @@ def _listed(charges: Sequence[Charge]) -> list[str]:
 def composed(charges: Sequence[Charge], delta: float) -> str:
     """Lines that print the epsilon of all charges together, at delta."""
     return "\n".join(
-        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).epsilon({delta!r}))", ""]
+        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).epsilon({delta}))", ""]
     )
 
 
 def replayed(charges: Sequence[Charge], cap: Cap, extra: float) -> str:
     """Lines that charge everything to a new ledger in memory, under the same rule, and print the epsilon spent."""
-    charge = "ledger.spend(charges" + (f", extra_delta={extra!r})" if extra else ")")
+    charge = "ledger.spend(charges" + (f", extra_delta={extra})" if extra else ")")
     return "\n".join(
         [
             *_imports(charges, "Ledger"),
@@ -78,7 +79,7 @@ def replayed_in_turn(entries: Sequence[Entry], cap: Cap) -> str:
     lines, turns = ["releases = ["], any(entry.turn is not None for entry in entries)
     for (charges, extra, epsilon, delta, turn), group in itertools.groupby(rows):
         given = {"extra_delta": extra or None, "epsilon": epsilon, "delta": delta}
-        options = ", ".join(f"{name!r}: {value!r}" for name, value in given.items() if value is not None)
+        options = repr({name: value for name, value in given.items() if value is not None})[1:-1]
         if turn is not None:
             options += f"{', ' * bool(options)}'turn': {_turn(turn)}"
         parts = ", ".join(map(_literal, charges))
@@ -103,21 +104,21 @@ def replayed_in_turn(entries: Sequence[Entry], cap: Cap) -> str:
 def _turn(turn: Turn) -> str:
     """The place of a release in its series; the name of the series is shortened."""
     later = f", ({', '.join(map(_literal, turn.later))},)" if turn.later else ""
-    return f"Turn({turn.series[:8]!r}, {turn.release}, {turn.times}{later})"
+    return f"Turn({shown(turn.series[:8])}, {turn.release}, {turn.times}{later})"
 
 
 def _rule(cap: Cap) -> str:
     """The arguments of a ledger with this cap."""
     if cap.kind != "epsilon":
-        return f"{cap.kind}={cap.rho or cap.mu!r}, delta={cap.delta!r}"
-    alone = f", order={cap.order!r}" if cap.order is not None and cap.first is None else ""
-    return f'epsilon={cap.epsilon!r}, delta={cap.delta!r}, mode="{cap.mode}"{alone}'
+        return f"{cap.kind}={cap.rho or cap.mu}, delta={cap.delta}"
+    alone = f", order={cap.order}" if cap.order is not None and cap.first is None else ""
+    return f'epsilon={cap.epsilon}, delta={cap.delta}, mode="{cap.mode}"{alone}'
 
 
 def delta_of(charges: Sequence[Charge], epsilon: float) -> tuple[str, float | None]:
     """Lines that print the delta of all charges together, at epsilon, and that number; None if no theorem gives it."""
     lines = "\n".join(
-        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).delta({epsilon!r}))", ""]
+        [*_imports(charges, "compose"), *_listed(charges), f"print(compose(charges).delta({epsilon}))", ""]
     )
     try:
         return lines, float(compose(charges).delta(epsilon))

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from hush.calibration.ranking import Plan
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.ledger.entry import hush_version
 from hush.noise.catalogue import family, family_of
 from hush.noise.contract import Law, Noise
@@ -63,7 +63,7 @@ def _entry(key: str) -> str:
         return key.strip()
     if key not in entries():
         raise InvalidParameter(
-            f"cites has the key {key!r:.60}, which src/hush/noise/references.bib does not have; add the entry there, "
+            f"cites has the key {shown(key)}, which src/hush/noise/references.bib does not have; add the entry there, "
             "or write the whole BibTeX entry in cites."
         )
     return entries()[key]
@@ -86,7 +86,8 @@ def _keys(what: Any) -> tuple[str, ...]:
     row = family_of(what) if isinstance(what, type | Noise) else None
     if row is None:
         raise InvalidParameter(
-            f"cite takes a noise, its class, a family's name or a plan, got {what!r:.60}; write hush.cite('gaussian'), "
+            f"cite takes a noise, its class, a family's name or a plan, got {shown(what)}; write "
+            "hush.cite('gaussian'), "
             "or hush.cite()."
         )
     return row.cites

@@ -62,7 +62,7 @@ def charged(receipt: Receipt) -> str:
     if entry is None:
         return "none was charged: this release is not added to others"
     where = f" of {Path(entry['ledger']).name}" if entry.get("ledger") else ""
-    label = f", {entry['label']!r}" if entry.get("label") else ""
+    label = ", " + repr(entry["label"]) if entry.get("label") else ""
     return f"entry {entry['number']}{where}{label}"
 
 

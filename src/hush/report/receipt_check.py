@@ -83,16 +83,14 @@ def _pure(charges: tuple[Charge, ...], epsilon: float) -> tuple[str, str]:
     account = Pure(Cap(epsilon, 0.0, "nonadaptive")).plus([Entry(0, "", "", charges)])
     if not account.covered():
         raise InvalidParameter(_FALSE)
-    printed = f"{account.spent.epsilon!r}, the pure epsilon, at most {epsilon!r}"
+    printed = f"{account.spent.epsilon}, the pure epsilon, at most {epsilon}"
     return check.replayed(charges, account.cap, 0.0), printed
 
 
 def _delta_in_words(value: float, extra: float, delta: float) -> str:
     """The delta that the lines print, beside the delta that the receipt states."""
     if value == 0.0:
-        added = f"; a failure probability of {extra!r} is added, at most the delta of {delta!r}"
-        return (
-            f"{value!r}, because the noise is pure and needs no delta{added if extra else f' ({delta!r} was allowed)'}"
-        )
-    added = f", to which a failure probability of {extra!r} is added" if extra else ""
-    return f"{value!r}{added}, at most the delta of {delta!r}"
+        added = f"; a failure probability of {extra} is added, at most the delta of {delta}"
+        return f"{value}, because the noise is pure and needs no delta{added if extra else f' ({delta} was allowed)'}"
+    added = f", to which a failure probability of {extra} is added" if extra else ""
+    return f"{value}{added}, at most the delta of {delta}"

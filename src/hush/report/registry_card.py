@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.ledger import Ledger
 from hush.ledger.entry import hush_version
 from hush.numerics.rounding import rounded_up
@@ -54,7 +54,7 @@ def card(ledger: Ledger | str | os.PathLike[str], facts: Mapping[str, str] | Non
 def _card_text(ledger: Ledger, given: dict[str, str]) -> str:
     unknown = sorted(set(given) - set(OWN_FACTS))
     if unknown:
-        raise InvalidParameter(f"a card has no fact {unknown[0]!r}; it has {', '.join(OWN_FACTS)}.")
+        raise InvalidParameter(f"a card has no fact {shown(unknown[0])}; it has {', '.join(OWN_FACTS)}.")
     own = {name: given.get(name) or f"{FILL_IN}: {what}" for name, what in OWN_FACTS.items()}
     if not ledger.entries:
         raise InvalidParameter("nothing was published from this ledger, so there is nothing to register.")
@@ -160,14 +160,14 @@ def _model(many: bool) -> dict[str, Any]:
 def _implementation(ledger: Ledger) -> dict[str, Any]:
     noises = list(dict.fromkeys(proof.named(charge) for entry in ledger.entries for charge in entry.charges))
     versions = sorted({entry.made_by for entry in ledger.entries if entry.made_by} or {hush_version()})
-    shown = "; ".join(noises[:10]) + (f"; and {len(noises) - 10} more" if len(noises) > 10 else "")
+    words = "; ".join(noises[:10]) + (f"; and {len(noises) - 10} more" if len(noises) > 10 else "")
     return {
         "preprocessing_and_hyperparameter_tuning": (
             "Values are clipped to declared bounds, and rows of a person beyond declared limits are left out. Bounds "
             "and limits that hush finds in the data are paid for from the same budget."
         ),
         "mechanisms": (
-            f"Noise: {shown}. Library: hush, version {', '.join(versions)}. Noise is drawn exactly on a lattice, with "
+            f"Noise: {words}. Library: hush, version {', '.join(versions)}. Noise is drawn exactly on a lattice, with "
             "random bits of AES-256 keyed by the operating system; sums are sums of integers, so floating point "
             "neither moves the sensitivity nor shows in low bits. Timing is not protected: let nobody measure single "
             "answers."

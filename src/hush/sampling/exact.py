@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, NotCertified, Unsupported, positive, whole
+from hush.errors import InvalidParameter, NotCertified, Unsupported, positive, reject, shown, whole
 from hush.noise.contract import Law, Noise
 from hush.noise.level_noise import LevelNoise
 from hush.noise.made_of import MadeOf
@@ -79,10 +79,12 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
     ('int64', (1000,))
     """
     if not isinstance(noise, Noise):
-        raise InvalidParameter(f"noise must be a hush noise, got {noise!r}; write for example Gaussian(2.0).")
+        raise InvalidParameter(f"noise must be a hush noise, got {shown(noise)}; write for example Gaussian(2.0).")
     must_be_entropy(entropy)
-    shape = (size,) if np.ndim(size) == 0 else tuple(size)
-    shape = tuple(whole("size", n, 0, "write size=1000") for n in shape)
+    several = isinstance(size, tuple | list)
+    if several and not all(isinstance(n, int | np.integer) for n in size):
+        raise reject("size", size, "a whole number or a tuple of whole numbers", "write size=1000")
+    shape = tuple(whole("size", n, 0, "write size=1000") for n in (size if several else (size,)))
     lattice = _lattice(noise, step)
     drawn = draw_from((SecureEntropy() if entropy is None else entropy).begin(), noise, math.prod(shape), lattice)
     return drawn.reshape(shape + drawn.shape[1:])
@@ -162,5 +164,5 @@ def _lattice(noise: Noise, step: float | None) -> float:
         return positive("step", 1.0 if step is None else step, "write step=1.0")
     own: float = noise.step
     if step is not None and positive("step", step) != own:
-        raise Unsupported(f"{noise} has its own lattice; write step={own!r} or omit step.")
+        raise Unsupported(f"{noise} has its own lattice; write step={shown(own)} or omit step.")
     return own

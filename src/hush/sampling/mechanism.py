@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.calibration.ranking import Plan
-from hush.errors import InvalidParameter, Unsupported, positive, whole
+from hush.errors import InvalidParameter, Unsupported, positive, shown, whole
 from hush.noise.contract import Noise
 from hush.noise.discrete import Discrete
 from hush.noise.level_noise import LevelNoise
@@ -68,12 +68,14 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
-            raise InvalidParameter(f"noise must be a hush noise, got {self.noise!r}; write for example Laplace(2.0).")
+            raise InvalidParameter(
+                f"noise must be a hush noise, got {shown(self.noise)}; write for example Laplace(2.0)."
+            )
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
         object.__setattr__(self, "step", positive("step", self.step, "write step=1.0"))
         whole("coordinates", self.coordinates)
         if self.noise.discrete and self.noise.step != self.step:
-            raise Unsupported(f"{self.noise} has its own lattice; write step={self.noise.step!r}.")
+            raise Unsupported(f"{self.noise} has its own lattice; write step={shown(self.noise.step)}.")
         if self.noise.dimension not in (None, self.coordinates):
             raise InvalidParameter(
                 f"{self.noise} is for {self.noise.dimension} numbers, but {self.coordinates} values are released."
@@ -132,7 +134,7 @@ class Mechanism:
                 raise Unsupported(
                     f"noise on a lattice of step {noise.step:g} meets its guarantee for values on that lattice only; "
                     f"write integers=True if all values are whole numbers, or calibrate for "
-                    f"{made.sensitivity_on_lattice!r}."
+                    f"{shown(made.sensitivity_on_lattice)}."
                 )
             return made
         step = chosen_step(noise.marginal, sensitivity, integers=integers, coordinates=coordinates)

@@ -119,7 +119,7 @@ class StreamAnswer:
 
     def __repr__(self) -> str:
         if not self.noisy:
-            return f"StreamAnswer: {self.plan.stream!r}; nothing is published yet"
+            return f"StreamAnswer: {self.plan.stream}; nothing is published yet"
         low, high = self.latest.low, self.latest.high
         shown = f"period {self.period}: {self.latest.value:.1f}, 95 % interval {low:.1f} to {high:.1f}"
-        return f"StreamAnswer: {self.plan.stream!r}; {shown}"
+        return f"StreamAnswer: {self.plan.stream}; {shown}"

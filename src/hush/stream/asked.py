@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hush.calibration.extreme import extreme_budgets
-from hush.errors import InvalidParameter, called_like, whole
+from hush.errors import InvalidParameter, called_like, shown, whole
 from hush.privacy.charge import Budget
 from hush.stream.block_sizes import best_blocks
 from hush.stream.epochs import SHOWN, gaussian_epochs, laplace_epochs
@@ -165,7 +165,7 @@ def stream(
             raise InvalidParameter(f"{name} must be at most {_MOST_PERIODS}, as the periods of a stream, got {given}.")
     times, gap = whole("appears", appears, 1, "write appears=12"), whole("apart", apart, 1, "write apart=30")
     if not isinstance(corrections, bool):
-        raise InvalidParameter(f"corrections must be True or False, got {corrections!r}.")
+        raise InvalidParameter(f"corrections must be True or False, got {shown(corrections)}.")
     window = _MOST_PERIODS if horizon is None and question == "totals" else _window(question, periods)
     return Stream(horizon, window, times, gap, corrections)
 
@@ -179,6 +179,6 @@ def _window(question: str | int, periods: int) -> int:
     if isinstance(question, bool) or not isinstance(question, int) or not 1 <= question <= periods:
         raise InvalidParameter(
             f'question must be "totals", "counts", or the number of periods of a window (1 to {periods}), '
-            f"got {question!r}."
+            f"got {shown(question)}."
         )
     return question

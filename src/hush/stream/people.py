@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 
 __all__ = ["people_between"]
 
@@ -25,14 +25,16 @@ def people_between(
     relation = open_source(source, name=table).relation
     for name in (unit, column):
         if name not in relation.columns:
-            raise InvalidParameter(f"the table has no column {name!r}; it has {', '.join(relation.columns)}.")
+            raise InvalidParameter(f"the table has no column {shown(name)}; it has {', '.join(relation.columns)}.")
     when, kind = relation[column], relation[column].type()
     if not (kind.is_integer() or kind.is_date() or kind.is_timestamp() or kind.is_string()):
-        raise InvalidParameter(f"the column {column!r} must hold dates, texts of dates or whole numbers, not {kind}.")
+        raise InvalidParameter(
+            f"the column {shown(column)} must hold dates, texts of dates or whole numbers, not {kind}."
+        )
     numbers = kind.is_integer()
     start, stop = _moment(first, numbers), None if until is None else _moment(until, numbers)
     if stop is not None and not stop > start:
-        raise InvalidParameter(f"until must be after first, got {first!r} and {until!r}.")
+        raise InvalidParameter(f"until must be after first, got {shown(first)} and {shown(until)}.")
     when = when if numbers else when.try_cast("date")
     chosen = when == start if stop is None else (when >= start) & (when < stop)
     # always as text: the type of a column of a file may differ from period to period
@@ -45,6 +47,6 @@ def _moment(value: Any, numbers: bool) -> Any:
     """The bound of a period, as a whole number or a date."""
     try:
         return int(value) if numbers else date.fromisoformat(str(value))
-    except (TypeError, ValueError, OverflowError) as failure:
+    except (TypeError, ValueError, OverflowError):
         form = "a whole number" if numbers else "a date such as 2026-01-31"
-        raise InvalidParameter(f"a period of this column begins with {form}, got {value!r}.") from failure
+        raise InvalidParameter(f"a period of this column begins with {form}, got {shown(value)}.") from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import LedgerError
+from hush.errors import LedgerError, shown
 from hush.noise.contract import Noise
 from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.stream.strategy import StreamStrategy
@@ -98,7 +98,7 @@ class StreamPlan:
 
     def __repr__(self) -> str:
         pair = f"(epsilon, delta) = ({self.budget.epsilon:.6g}, {self.budget.delta:.6g})"
-        return f"{self.stream!r}, for {pair}\nroot mean squared error {self.rmse:.5g}\n{self.why}"
+        return f"{self.stream}, for {pair}\nroot mean squared error {self.rmse:.5g}\n{self.why}"
 
     def to_plain(self) -> dict[str, Any]:
         """Everything that defines the stream, for the ledger's file."""
@@ -117,6 +117,6 @@ def plan_from(values: Mapping[str, Any], paid: Sequence[Charge]) -> StreamPlan:
     kinds: dict[str, Any] = {"blocks": BlockStream, "matrix": MatrixStream, "epochs": EpochStream}
     asked, error, plain = Stream(**values["asked"]), float(values["error"]), values["strategy"]
     if plain["kind"] not in kinds:
-        raise LedgerError(f"the ledger has a stream of the unknown kind {plain['kind']!r}; use a newer hush.")
+        raise LedgerError(f"the ledger has a stream of the unknown kind {shown(plain['kind'])}; use a newer hush.")
     strategy = replace(kinds[plain["kind"]].from_plain(plain, paid), error=error)
     return StreamPlan(asked, strategy, Budget(**values["budget"]), (Candidate(strategy.name, error),))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, LedgerError, Unsupported
+from hush.errors import InvalidParameter, LedgerError, Unsupported, shown
 
 __all__ = ["SCALE", "LiftedRows", "LowerRows", "Rows", "ScaledRows", "ToeplitzRows", "coming_back", "inverse_series"]
 __all__ += ["most_appearances", "rows_from"]
@@ -260,5 +260,5 @@ def rows_from(values: Mapping[str, Any]) -> Rows:
     """The matrix that `to_plain` stored."""
     kind = values["rows"]
     if kind not in _KINDS:
-        raise LedgerError(f"the ledger has a stream with rows of the unknown kind {kind!r}; use a newer hush.")
+        raise LedgerError(f"the ledger has a stream with rows of the unknown kind {shown(kind)}; use a newer hush.")
     return _KINDS[kind](values)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, whole
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, shown, whole
 from hush.ledger.entry import Entry, text_of
 from hush.ledger.ledger import Ledger
 from hush.ledger.payment import Payment
@@ -189,7 +189,7 @@ class RunningStream:
 
     def __repr__(self) -> str:
         done = f"{self.periods} of {self.plan.strategy.horizon} periods published"
-        return f"<RunningStream {self.name!r}: {self.plan.stream!r}; {done}>"
+        return f"<RunningStream {shown(self.name)}: {self.plan.stream}; {done}>"
 
 
 def _text(person: Any) -> str:
@@ -211,7 +211,7 @@ def _secret_of(ledger: Ledger, record: StreamRecord, given: str | os.PathLike[st
     path = secret_path(ledger.path, record.name, given)
     found = Secret(path) if path is not None else _MEMORY.get(ledger, {}).get(record.name)
     if found is None or found.mark != record.mark:
-        raise LedgerError(f"the secret file {path} is that of another stream; give the one of {record.name!r}.")
+        raise LedgerError(f"the secret file {path} is that of another stream; give the one of {shown(record.name)}.")
     found.bind(Streams(ledger).identity(record))
     return found
 
@@ -223,7 +223,7 @@ def opened(ledger: Ledger, name: str, *, secret: str | os.PathLike[str] | None =
     if record is None:
         known = ", ".join(Streams(ledger).names())
         raise InvalidParameter(
-            f"the ledger has no stream {name!r}; " + (f"it has {known}." if known else "it has none.")
+            f"the ledger has no stream {shown(name)}; " + (f"it has {known}." if known else "it has none.")
         )
     return RunningStream(ledger, record, secret)
 
@@ -247,7 +247,7 @@ def started(
         # what was asked is compared, not the plan: its floats may differ in the last digit on another machine
         stored = json.loads(known.plan)
         if any(stored[part] != plain[part] for part in ("asked", "budget")):
-            raise InvalidParameter(f"the ledger has a stream {title!r} with another plan; choose another name.")
+            raise InvalidParameter(f"the ledger has a stream {shown(title)} with another plan; choose another name.")
         if people is not None:
             ledger.bind(people)  # the first start may have ended before this
         return RunningStream(ledger, known, secret)
@@ -280,11 +280,12 @@ def _people_of(ledger: Ledger, population: str | None) -> str | None:
             return None
         given = protected.removeprefix("population ")
         raise InvalidParameter(
-            f"the ledger protects {protected!r}; if the stream counts these people, write population={given!r}, else "
+            f"the ledger protects {shown(protected)}; if the stream counts these people, write "
+            f"population={shown(given)}, else "
             "use another ledger. Nothing was spent."
         )
     if not isinstance(population, str) or not 0 < len(population) <= 100:
-        raise InvalidParameter(f"population must be a name of at most 100 characters, got {population!r}.")
+        raise InvalidParameter(f"population must be a name of at most 100 characters, got {shown(population)}.")
     people = population if population == protected else f"population {population}"
     ledger.must_protect(people)
     return people

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hush.errors import InvalidParameter, LedgerError
+from hush.errors import InvalidParameter, LedgerError, shown
 
 __all__ = ["Input", "Secret", "secret_path", "stream_name"]
 
@@ -61,7 +61,7 @@ def stream_name(name: Any) -> str:
     """The name of a stream, checked: it is a part of a file name."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidParameter(
-            f"the name of a stream has 1 to 64 letters, digits, - or _, got {name!r}; write name='visits'."
+            f"the name of a stream has 1 to 64 letters, digits, - or _, got {shown(name)}; write name='visits'."
         )
     return name
 

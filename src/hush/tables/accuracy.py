@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported, positive
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, Unsupported, positive, shown
 from hush.ledger import Cap, Ledger
 from hush.ledger.account import Account
 from hush.ledger.listed import must_have_no_list
@@ -69,8 +69,10 @@ def _wished(error: float | Mapping[str, float], found: Mapping[str, float]) -> d
     unknown = sorted(set(error) - set(found))
     if unknown or not error:
         known = ", ".join(sorted(found))
-        raise InvalidParameter(f"error names {unknown[0] if unknown else 'nothing'!r}; the aggregates are {known}.")
-    return {name: positive(f"the error of {name!r}", value) for name, value in error.items()}
+        raise InvalidParameter(
+            f"error names {shown(unknown[0] if unknown else 'nothing')}; the aggregates are {known}."
+        )
+    return {name: positive(f"the error of {shown(name)}", value) for name, value in error.items()}
 
 
 def plan_all(
@@ -126,7 +128,9 @@ def _account(budget: Any) -> Account:
         must_have_no_list(account.cap)
         return account
     if not isinstance(budget, Budget):
-        raise InvalidParameter(f"budget must be a Budget or a Ledger, got {budget!r}; write hush.Budget(1.0, 1e-6).")
+        raise InvalidParameter(
+            f"budget must be a Budget or a Ledger, got {shown(budget)}; write hush.Budget(1.0, 1e-6)."
+        )
     if budget.rho is not None or budget.mu is not None:
         return empty_account(Cap(rho=budget.rho, mu=budget.mu, delta=budget.delta))
     return empty_account(Cap(budget.epsilon, budget.delta, "nonadaptive"))

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, needs
+from hush.errors import InvalidParameter, needs, shown
 from hush.ledger.entry import printable
 from hush.ledger.notebook import Bar, card
-from hush.releasing.destination import part_file
 from hush.releasing.receipt import Receipt
 from hush.tables.arrow import arrow, plain_numbers
 from hush.tables.chart import LEGEND, bars, text_table, wrapped
@@ -53,7 +52,9 @@ class Answer(MadeFromAnswer):
     def __getitem__(self, name: str) -> NDArray[Any]:
         """One column, as a numpy array."""
         if name not in self.table.column_names:
-            raise InvalidParameter(f"the answer has no column {name!r}; it has {', '.join(self.table.column_names)}.")
+            raise InvalidParameter(
+                f"the answer has no column {shown(name)}; it has {', '.join(self.table.column_names)}."
+            )
         values: NDArray[Any] = plain_numbers(self.table.column(name))
         return values
 
@@ -77,8 +78,7 @@ class Answer(MadeFromAnswer):
         """A Parquet file, with the receipt in its metadata under "hush"."""
         import pyarrow.parquet
 
-        with part_file(path) as part:
-            pyarrow.parquet.write_table(self.table.replace_schema_metadata({"hush": self.receipt.to_json()}), part)
+        pyarrow.parquet.write_table(self.table.replace_schema_metadata({"hush": self.receipt.to_json()}), str(path))
 
     def to_csv(self, path: str | Path) -> None:
         """Write the answer as a CSV file.
@@ -88,8 +88,7 @@ class Answer(MadeFromAnswer):
         """
         import pyarrow.csv
 
-        with part_file(path) as part:
-            pyarrow.csv.write_csv(for_spreadsheets(self.table), str(part))
+        pyarrow.csv.write_csv(for_spreadsheets(self.table), str(path))
 
     def to_excel(self, path: str | Path) -> None:
         """Write an Excel workbook: a sheet with the answer and a sheet with the facts of its receipt. It needs
@@ -112,12 +111,12 @@ class Answer(MadeFromAnswer):
     # -- on screen -------------------------------------------------------------------------------------------
 
     def _rows(self, most: int) -> list[list[str]]:
-        shown = self.table.slice(0, most)
+        first = self.table.slice(0, most)
         columns = []
         for name in self._shown_columns:
-            values = shown.column(name).to_pylist()
+            values = first.column(name).to_pylist()
             if name in self.names:
-                low, high = (shown.column(end).to_pylist() for end in self._ends(name))
+                low, high = (first.column(end).to_pylist() for end in self._ends(name))
                 columns.append([_cell(*numbers) for numbers in zip(values, low, high, strict=True)])
             else:
                 columns.append(["" if v is None else printable(str(v)) for v in values])
@@ -251,5 +250,5 @@ def _cell(value: Any, low: Any, high: Any) -> str:
     """A number with its interval; one or both may be unknown."""
     if low is None or high is None:
         return "unknown"
-    shown = "unknown" if value is None else shown_number(value)
-    return f"{shown} [{shown_below(low)}, {shown_above(high)}]"
+    text = "unknown" if value is None else shown_number(value)
+    return f"{text} [{shown_below(low)}, {shown_above(high)}]"

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import IncompleteCall, InvalidParameter, called_like, must_be_level, nearest, whole
+from hush.errors import IncompleteCall, InvalidParameter, called_like, must_be_level, nearest, shown, whole
 from hush.ledger.entry import text_of
 from hush.ledger.refusal import must_be_ledger
-from hush.releasing.destination import must_be_writable
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
+from hush.tables.destination import must_be_writable
 from hush.tables.noise_sum import MOST_LEVEL
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class Asking:
         text_of("account", self.account)
         if not callable(self.progress):
             raise InvalidParameter(
-                f"progress must be a function of one text, got {self.progress!r}; leave it out, or write "
+                f"progress must be a function of one text, got {shown(self.progress)}; leave it out, or write "
                 "progress=print."
             )
         if not isinstance(self.together, bool):
-            raise InvalidParameter(f"together must be True or False, got {self.together!r}; write together=True.")
+            raise InvalidParameter(f"together must be True or False, got {shown(self.together)}; write together=True.")
         if self.release is not None:
             whole("release", self.release, 1, "write release=1")
 

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, places_of_equals, shown, type_and_size
 from hush.tables.expression import compared, constant, ibis, operations
 from hush.tables.quantise import EPOCH, as_number
 
@@ -19,7 +19,7 @@ __all__ = ["category_index", "checked_categories", "checked_edges", "checked_val
 def checked_edges(name: str, edges: tuple[Any, ...], kind: Any, most: int) -> list[float]:
     """The edges as increasing numbers. The outer ones may be infinite."""
     if not 2 <= len(edges) <= most + 1:
-        raise InvalidParameter(f"edges of {name!r} must be 2 to {most + 1} numbers, got {len(edges)}.")
+        raise InvalidParameter(f"edges of {shown(name)} must be 2 to {most + 1} numbers, got {len(edges)}.")
     result = []
     for edge in edges:
         if kind.is_date() and isinstance(edge, datetime.date) and not isinstance(edge, datetime.datetime):
@@ -30,9 +30,11 @@ def checked_edges(name: str, edges: tuple[Any, ...], kind: Any, most: int) -> li
             result.append(float(edge))
         else:
             allowed = "dates" if kind.is_date() else "numbers"
-            raise InvalidParameter(f"edges of {name!r} must be {allowed} for a column of type {kind}, got {edge!r}.")
+            raise InvalidParameter(
+                f"edges of {shown(name)} must be {allowed} for a column of type {kind}, got {type_and_size(edge)}."
+            )
     if any(a >= b for a, b in pairwise(result)):
-        raise InvalidParameter(f"edges of {name!r} must increase, got {', '.join(map(repr, edges[:8]))}.")
+        raise InvalidParameter(f"edges of {shown(name)} must increase, got {type_and_size(edges)}.")
     return result
 
 
@@ -128,9 +130,11 @@ def checked_value(role: str, value: Any, kind: Any) -> Any:
                 or (python is int and isinstance(value, bool))
                 or isinstance(value, datetime.datetime)
             ):
-                raise InvalidParameter(f"{role} must be {word} for a column of type {kind}, got {value!r}.")
+                raise InvalidParameter(
+                    f"{role} must be {word} for a column of type {kind}, got {type_and_size(value)}."
+                )
             if python is int and not kind.bounds.lower <= value <= kind.bounds.upper:
-                raise InvalidParameter(f"{role} must fit a column of type {kind}, got {value!r}.")
+                raise InvalidParameter(f"{role} must fit a column of type {kind}.")
             return value
     raise InvalidParameter(
         f"{role} needs a column of whole numbers, text, dates or truth values, got one of type {kind}; "
@@ -140,12 +144,11 @@ def checked_value(role: str, value: Any, kind: Any) -> Any:
 
 def checked_categories(name: str, categories: tuple[Any, ...], kind: Any, most: int) -> tuple[Any, ...]:
     """The categories, checked to be distinct values of the column's type."""
-    values = tuple(checked_value(f"a category of {name!r}", value, kind) for value in categories)
+    values = tuple(checked_value(f"a category of {shown(name)}", value, kind) for value in categories)
     if not 1 <= len(values) <= most:
-        raise InvalidParameter(f"categories of {name!r} must be 1 to {most} values, got {len(values)}.")
+        raise InvalidParameter(f"categories of {shown(name)} must be 1 to {most} values, got {len(values)}.")
     if len(set(values)) < len(values):
-        twice = next(value for value in values if values.count(value) > 1)
-        raise InvalidParameter(f"categories of {name!r} lists {twice!r} twice.")
+        raise InvalidParameter(f"categories of {shown(name)} lists a value twice, at {places_of_equals(values)}.")
     return values
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -30,8 +30,8 @@ class WithBlocks:
         table: Any = self
         if column not in table.whose.columns or len(table.whose.columns) < 2:
             raise InvalidParameter(
-                f"{column!r} is not one of several columns of the unit, so a unit may be in several blocks; write "
-                f"table(..., unit=['person', {column!r}])."
+                f"{shown(column)} is not one of several columns of the unit, so a unit may be in several blocks; write "
+                f"table(..., unit=['person', {shown(column)}])."
             )
         if table.relation.op() != table.source.relation.op():
             raise InvalidParameter("choose the block first: write table.in_block(...) before filter, mutate and join.")
@@ -53,7 +53,9 @@ def _one_spelling(column: str, kind: Any, value: Any) -> Any:
         with contextlib.suppress(ValueError):
             return date.fromisoformat(value)
     forms = "a text, a whole number or a date such as 2025-01-31, like the column"
-    raise InvalidParameter(f"the block of {column!r} must be {forms}, which holds {kind}; got {type(value).__name__}.")
+    raise InvalidParameter(
+        f"the block of {shown(column)} must be {forms}, which holds {kind}; got {type(value).__name__}."
+    )
 
 
 def block_of(table: TableDescription, ledger: Ledger | None) -> str:
@@ -63,6 +65,6 @@ def block_of(table: TableDescription, ledger: Ledger | None) -> str:
     column, value = table.block
     if column != ledger.cap.blocks:
         raise InvalidParameter(
-            f"the blocks of the ledger are of {ledger.cap.blocks!r}, and this table's block is of {column!r}."
+            f"the blocks of the ledger are of {shown(ledger.cap.blocks)}, and this table's block is of {shown(column)}."
         )
     return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.tables.known_values import never_missing
 from hush.tables.measure import Limit, Measure
 from hush.tables.quantise import Grid, Limits, as_bound, outside, quantised
@@ -67,7 +67,7 @@ def value_kind(name: str, column: Any, *, dates: bool) -> Any:
         return kind
     if kind.is_timestamp():
         raise InvalidParameter(
-            f"{name!r} needs numbers, got a column of type {kind}; use its .date() or .epoch_seconds() instead."
+            f"{shown(name)} needs numbers, got a column of type {kind}; use its .date() or .epoch_seconds() instead."
         )
     allowed = "numbers or dates" if dates else "numbers"
     cast = (
@@ -77,7 +77,7 @@ def value_kind(name: str, column: Any, *, dates: bool) -> Any:
         else "cast it"
     )
     raise InvalidParameter(
-        f"{name!r} needs a column of {allowed}, got one of type {kind}; {cast}; "
+        f"{shown(name)} needs a column of {allowed}, got one of type {kind}; {cast}; "
         "or count its values with histogram(categories=...)."
     )
 
@@ -85,13 +85,18 @@ def value_kind(name: str, column: Any, *, dates: bool) -> Any:
 def range_of(name: str, low: Any, high: Any, kind: Any) -> tuple[float, float]:
     """The declared bounds as numbers, low below high."""
     hint = "write low=0, high=100"
-    first, last = as_bound(f"low of {name!r}", low, kind, hint), as_bound(f"high of {name!r}", high, kind, hint)
+    first, last = (
+        as_bound(f"low of {shown(name)}", low, kind, hint),
+        as_bound(f"high of {shown(name)}", high, kind, hint),
+    )
     if first == last:
         raise InvalidParameter(
-            f"low and high of {name!r} are both {low!r}, which leaves one possible value; widen them."
+            f"low and high of {shown(name)} are both {shown(low)}, which leaves one possible value; widen them."
         )
     if first > last:
-        raise InvalidParameter(f"low of {name!r} must be below high, got low={low!r} and high={high!r}; exchange them.")
+        raise InvalidParameter(
+            f"low of {shown(name)} must be below high, got low={shown(low)} and high={shown(high)}; exchange them."
+        )
     return first, last
 
 
@@ -99,7 +104,9 @@ def in_fine_steps(name: str, grid: Grid, first: float, last: float) -> tuple[int
     """The bounds in fine grid steps."""
     low, high = grid.index(first), grid.index(last)
     if low >= high:
-        raise InvalidParameter(f"low and high of {name!r} are too close for float64 numbers of their size; widen them.")
+        raise InvalidParameter(
+            f"low and high of {shown(name)} are too close for float64 numbers of their size; widen them."
+        )
     return low, high
 
 

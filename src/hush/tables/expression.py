@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from hush.errors import InvalidParameter, Unsupported, needs
+from hush.errors import InvalidParameter, Unsupported, needs, shown, type_and_size
 
 __all__ = [
     "as_int64",
@@ -150,40 +150,47 @@ def collated(compiler: Any, operation: Any, *, arg: Any) -> Any:
 
     name = compiler.dialect.__name__.lower()
     if name not in ENGINES:
-        raise translation_error()(f"hush has no collation for {name!r} that compares bytes.")
+        raise translation_error()(f"hush has no collation for {shown(name)} that compares bytes.")
     binary = ENGINES[name].binary
     if callable(binary):
         return binary(arg)
     return sqlglot.expressions.Collate(this=arg, expression=sqlglot.to_identifier(binary, quoted=True))
 
 
-def must_have(columns: Iterable[str], name: object, role: str) -> str:
-    """Return `name` if it is a column; otherwise raise an error with the most similar names."""
+def must_have(columns: Iterable[str], name: object, role: str, place: int = 0) -> str:
+    """Return `name` if it is a column; otherwise raise an error with the most similar names.
+
+    `place` is where the name stands in a list, from 1: the list may hold data by mistake, so its names are not shown.
+    """
     known = list(columns)
     if isinstance(name, str) and name in known:
         return name
     if not isinstance(name, str):
-        raise InvalidParameter(f"{role} must be the name of a column, got {name!r}.")
+        raise InvalidParameter(
+            f"{role} must be the name of a column, got {type_and_size(name) if place else shown(name)}."
+        )
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = (
         f"did you mean {' or '.join(map(repr, near))}?"
         if near
         else f"the columns are {', '.join(map(repr, known[:20]))}."
     )
-    raise InvalidParameter(f"{role} names the column {name!r}, which the table does not have; {hint}")
+    if place:
+        raise InvalidParameter(f"{role}: the name at place {place} is no column of the table; {hint}")
+    raise InvalidParameter(f"{role} names the column {shown(name)}, which the table does not have; {hint}")
 
 
 def bind(relation: Any, value: Any, role: str) -> Any:
     """One column of `relation`, given by name, as an Ibis expression, as `_.name`, or as a function of the table."""
     if isinstance(value, str):
         return relation[must_have(relation.columns, value, role)]
-    if isinstance(value, bool | int | float) or value is None:
-        raise InvalidParameter(f"{role} must be a column name or an Ibis expression, got {value!r}.")
+    if not (callable(value) or isinstance(value, ibis().Expr | ibis().Deferred)):
+        raise InvalidParameter(f"{role} must be a column name or an Ibis expression, got {shown(value)}.")
     try:
         columns = relation.bind(value)
         selected = relation.select(**{f"c{i}": column for i, column in enumerate(columns)})
     except Exception as failure:
-        raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
+        raise InvalidParameter(f"{role} is not an expression over this table: {reason_of(failure)}.") from None
     if len(columns) != 1:
         raise InvalidParameter(f"{role} must be one column, got {len(columns)}.")
     from hush.tables.total import total_value
@@ -284,6 +291,14 @@ def trouble(node: Any, ops: Any) -> str:
     if isinstance(node, ops.Value) and module in ROWWISE_MODULES and name not in NOT_ROWWISE:
         return ""
     return "is not known to work row by row"
+
+
+def reason_of(failure: BaseException) -> str:
+    """Why Ibis rejects an expression, in one sentence: its message is kept where it can name code only."""
+    lines = str(failure).strip().splitlines()
+    if isinstance(failure, AttributeError) and lines:
+        return lines[0].rstrip(".:")
+    return f"it raises {type(failure).__name__}, whose message is hidden because it may quote the data"
 
 
 def first_line(failure: BaseException) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from hush.errors import InvalidParameter, whole
+from hush.errors import InvalidParameter, places_of_equals, shown, type_and_size, whole
 from hush.tables.arrow import key_table
 from hush.tables.bins import checked_value
 from hush.tables.expression import compared, ibis, must_have
@@ -119,11 +119,11 @@ def grouped(relation: Any, unit: str | None, names: tuple[str, ...], keys: Any, 
         must_have(relation.columns, name, "group_by")
         if name == unit:
             raise InvalidParameter(
-                f"group_by names the unit column {name!r}, but an answer for each person cannot be private; "
+                f"group_by names the unit column {shown(name)}, but an answer for each person cannot be private; "
                 "group by another column."
             )
     if len(set(names)) < len(names):
-        raise InvalidParameter(f"group_by names a column twice: {', '.join(map(repr, names))}.")
+        raise InvalidParameter(f"group_by names a column twice, at {places_of_equals(names)}.")
     types = tuple(key_type(name, relation[name].type()) for name in names)
     groups = whole("groups_per_unit", groups_per_unit, 1, HINT)
     if unit is None and groups > 1:
@@ -132,7 +132,7 @@ def grouped(relation: Any, unit: str | None, names: tuple[str, ...], keys: Any, 
         )
     if isinstance(keys, str):
         if keys != "private":
-            raise InvalidParameter(f"keys must be a list of keys or 'private', got {keys!r}; {HINT}.")
+            raise InvalidParameter(f"keys must be a list of keys or 'private', got {shown(keys)}; {HINT}.")
         return Grouping(names, types, None, groups)
     listed = checked_keys(listed_keys(names, keys), [relation[name].type() for name in names], names)
     return Grouping(names, types, listed, min(groups, len(listed)))
@@ -152,7 +152,7 @@ def key_type(name: str, kind: Any) -> str:
         "compute its .date(), .year() or .hour()" if kind.is_timestamp() else "cast it to int64 or text, or bin it"
     )
     raise InvalidParameter(
-        f"group_by needs whole numbers, text, dates or truth values, but the column {name!r} is of type {kind}; "
+        f"group_by needs whole numbers, text, dates or truth values, but the column {shown(name)} is of type {kind}; "
         f"first {instead}, with mutate()."
     )
 
@@ -163,18 +163,19 @@ def listed_keys(names: tuple[str, ...], keys: Any) -> list[tuple[Any, ...]]:
     """
     if isinstance(keys, Mapping):
         if set(keys) != set(names):
-            wanted, got = ", ".join(map(repr, names)), ", ".join(map(repr, keys))
-            raise InvalidParameter(f"keys must give values for exactly the grouping columns, {wanted}, got {got}.")
+            wanted = ", ".join(map(shown, names))
+            raise InvalidParameter(f"keys must give values for exactly the grouping columns, {wanted}.")
         return list(product(*(list(keys[name]) for name in names)))
     if isinstance(keys, bytes) or not isinstance(keys, Iterable):
-        raise InvalidParameter(f"keys must be a list of keys or 'private', got {keys!r}; {HINT}.")
+        raise InvalidParameter(f"keys must be a list of keys or 'private', got {shown(keys)}; {HINT}.")
     listed = list(keys)
     if len(names) == 1:
         return [key if isinstance(key, tuple) else (key,) for key in listed]
     for key in listed:
         if not isinstance(key, tuple | list) or len(key) != len(names):
             raise InvalidParameter(
-                f"each of keys must be a tuple of {len(names)} values, one per grouping column, got {key!r}."
+                f"each of keys must be a tuple of {len(names)} values, one per grouping column, "
+                f"got {type_and_size(key)}."
             )
     return [tuple(key) for key in listed]
 
@@ -186,13 +187,17 @@ def checked_keys(keys: list[tuple[Any, ...]], kinds: list[Any], names: tuple[str
     result: dict[tuple[Any, ...], None] = {}
     for key in keys:
         if len(key) != len(names):
-            raise InvalidParameter(f"each of keys must have {len(names)} values, one per grouping column, got {key!r}.")
+            raise InvalidParameter(
+                f"each of keys must have {len(names)} values, one per grouping column, got {type_and_size(key)}."
+            )
         values = zip(key, kinds, names, strict=True)
         plain = tuple(
-            None if value is None else checked_value(f"a key of {name!r}", value, kind) for value, kind, name in values
+            None if value is None else checked_value(f"a key of {shown(name)}", value, kind)
+            for value, kind, name in values
         )
         if plain in result:
-            shown = plain[0] if len(plain) == 1 else plain
-            raise InvalidParameter(f"keys lists {shown!r} twice; each group must be listed once.")
+            raise InvalidParameter(
+                f"keys lists a group twice, at {places_of_equals(keys)}; each group must be listed once."
+            )
         result[plain] = None
     return tuple(result)

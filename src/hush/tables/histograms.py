@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter, called_like
+from hush.errors import InvalidParameter, called_like, shown
 from hush.tables.bins import category_index, checked_categories, checked_edges, edge_index
 from hush.tables.bounded_value import value_kind
 from hush.tables.column_law import ColumnLaw
@@ -67,7 +67,7 @@ class Histogram(Measure):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One count for each bin."""
-        column = bind(relation, self.column, f"the column of {name!r}")
+        column = bind(relation, self.column, f"the column of {shown(name)}")
         rows = row_limit(name, self.rows_per_unit, limits)
         value, labels, limit, dropped = self._binned(name, column)
         return Prepared(

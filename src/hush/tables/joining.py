@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hush.errors import InvalidParameter, Unsupported, called_like, one_of
+from hush.errors import InvalidParameter, Unsupported, called_like, one_of, shown
 from hush.tables.arrow import arrow
 from hush.tables.description import TableDescription
 from hush.tables.engines import engine_of
@@ -131,7 +131,7 @@ def join_of(left: Any, right: Any, pairs: Sequence[tuple[str, str]], how: str, s
             continue
         new = name if name.casefold() not in taken else f"{name}{suffix}"
         if new.casefold() in taken:
-            raise InvalidParameter(f"join would give two columns the name {new!r}; choose another suffix=.")
+            raise InvalidParameter(f"join would give two columns the name {shown(new)}; choose another suffix=.")
         taken.add(new.casefold())
         values[new] = ops.Field(second, name)
     chain = ops.JoinChain(first, [link], values)
@@ -144,20 +144,21 @@ def pairs_of(left: Any, right: Any, on: Any) -> list[tuple[str, str]]:
         pairs = list(on.items())
     elif isinstance(on, str):
         pairs = [(on, on)]
-    elif isinstance(on, Sequence) and not isinstance(on, bytes):
+    elif isinstance(on, list | tuple):
         pairs = [(name, name) for name in on]
     else:
-        raise InvalidParameter(f"on must be a column, a list of columns or a mapping, got {on!r}; {HINT}.")
+        raise InvalidParameter(f"on must be a column, a list of columns or a mapping, got {shown(on)}; {HINT}.")
     if not pairs:
         raise InvalidParameter(f"on names no column; {HINT}.")
-    for a, b in pairs:
-        must_have(left.columns, a, "on")
-        must_have(right.columns, b, "on (of the other table)")
+    for place, (a, b) in enumerate(pairs, 1):
+        must_have(left.columns, a, "on", 0 if isinstance(on, str) else place)
+        must_have(right.columns, b, "on (of the other table)", 0 if isinstance(on, str) else place)
         kinds = [left[a].type(), right[b].type()]
         words = [next((kind for kind in KINDS if getattr(found, f"is_{kind}")()), None) for found in kinds]
         if None in words or words[0] != words[1]:
             raise InvalidParameter(
-                f"on joins {a!r} of type {kinds[0]} and {b!r} of type {kinds[1]}; both must be whole numbers, or both "
+                f"on joins {shown(a)} of type {kinds[0]} and {shown(b)} of type {kinds[1]}; both must be whole "
+                "numbers, or both "
                 "text, dates, truth values or UUIDs; cast one of them in the source (floats are not keys, because "
                 "engines differ in which of them are equal)."
             )
@@ -172,7 +173,8 @@ def _agreeing(roots: Sequence[Root]) -> tuple[Root, ...]:
             differ = (other.declared, other.link) != (root.declared, root.link)
             if differ and (_tables(other) & _tables(root) or (other.label == root.label and _is_path(root.label))):
                 raise InvalidParameter(
-                    f"join uses one source in two ways, {other.words!r} and {root.words!r}; its rows must belong to "
+                    f"join uses one source in two ways, {shown(other.words)} and {shown(root.words)}; its rows "
+                    "must belong to "
                     "the same people in both."
                 )
         kept[root.node] = root
@@ -221,7 +223,8 @@ def _in_memory(source: Source, home: Source) -> Source:
         word = next((word for word in IN_MEMORY if getattr(kind, f"is_{word}")()), None)
         if word is None or kind.is_uint64():
             raise InvalidParameter(
-                f"the public table {source.label} has the column {name!r} of type {kind}, which cannot be brought to "
+                f"the public table {source.label} has the column {shown(name)} of type {kind}, which cannot be "
+                "brought to "
                 "another connection; cast it to whole numbers, float64, text or dates, or leave it out."
             )
         columns[name] = IN_MEMORY[word]

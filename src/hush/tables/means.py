@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import called_like
+from hush.errors import called_like, shown
 from hush.tables.bounded_value import Bounded, PerRow, per_row
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import CELLS, ROUNDED, Array, Ends, Released, between, in_blocks, last_accepted, numbers
@@ -123,7 +123,7 @@ class Mean(Bounded):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """Two totals: distances from the middle, and rows."""
-        column = bind(relation, self.column, f"the column of {name!r}")
+        column = bind(relation, self.column, f"the column of {shown(name)}")
         row = per_row(name, column, self.low, self.high, limits, dates=True)
         rows = row_limit(name, self.rows_per_unit, limits)
         text = bounds_in_words(name, rows, self.low, self.high)

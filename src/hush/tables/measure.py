@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter, whole
+from hush.errors import InvalidParameter, shown, whole
 from hush.tables.column_law import ColumnLaw
 from hush.tables.contribution import Part
 from hush.tables.estimate import Array, Estimate, Released
@@ -128,9 +128,13 @@ class Prepared:
 
     def __post_init__(self) -> None:
         if self.counts_people and [(t.low, t.high, t.fine) for t in self.totals] != [(0, 1, 0)]:
-            raise InvalidParameter(f"{self.name!r} has counts_people=True, but its total is not 0 or 1 per person.")
+            raise InvalidParameter(
+                f"{shown(self.name)} has counts_people=True, but its total is not 0 or 1 per person."
+            )
         if self.bins and self.rows is None:
-            raise InvalidParameter(f"{self.name!r} has bins, so it needs a limit on the rows of a person (rows=...).")
+            raise InvalidParameter(
+                f"{shown(self.name)} has bins, so it needs a limit on the rows of a person (rows=...)."
+            )
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -229,7 +233,7 @@ def row_limit(name: str, rows: int | None, limits: Limits) -> int:
     rows, most = 1 if rows is None else rows, limits.rows_per_unit
     if rows > most:
         raise InvalidParameter(
-            f"rows_per_unit of {name!r} must be at most {most} for a table of {limits.rows} rows, got {rows}."
+            f"rows_per_unit of {shown(name)} must be at most {most} for a table of {limits.rows} rows, got {rows}."
         )
     return rows
 

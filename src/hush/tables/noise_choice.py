@@ -12,7 +12,7 @@ import numpy as np
 
 from hush.calibration.plan import Plan, RankedNoise
 from hush.calibration.ranking import calibrate
-from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, positive
+from hush.errors import InvalidParameter, Unsupported, budgets, deltas, one_of, positive, shown
 from hush.ledger.account import keeps
 from hush.noise import gaussian as normal
 from hush.noise import laplace
@@ -260,11 +260,11 @@ def _loss(made: Spending) -> float:
 
 def _checked_weights(reach: Reach, weights: Mapping[str, float]) -> dict[str, float]:
     """The weights by aggregate; raises for a weight of something else."""
-    given = {name: positive(f"the weight of {name!r}", w) for name, w in weights.items()}
+    given = {name: positive(f"the weight of {shown(name)}", w) for name, w in weights.items()}
     known = {part.aggregate for part in reach.parts}
     if foreign := sorted(set(given) - known):
         raise InvalidParameter(
-            f"weights names {foreign[0]!r}, which is no aggregate of the query; the aggregates are "
+            f"weights names {shown(foreign[0])}, which is no aggregate of the query; the aggregates are "
             f"{', '.join(sorted(known))}."
         )
     return given

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.tables.engines.contract import Source
 from hush.tables.root import Root
 from hush.tables.unit import opened_unit
@@ -22,7 +22,7 @@ def with_unit(
     With `visible`, only these columns are kept. The key of a unit that is not among them is kept in a hidden column.
     """
     if population is not None and (not isinstance(population, str) or not 0 < len(population) <= 100):
-        raise InvalidParameter(f"population must be a name of at most 100 characters, got {population!r}.")
+        raise InvalidParameter(f"population must be a name of at most 100 characters, got {shown(population)}.")
     hide = visible is not None and isinstance(unit, str) and unit not in visible
     _, key, declared = opened_unit(opened.relation, unit, hide=hide)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.ledger.payment import Payment
 from hush.tables.arrow import plain_numbers
 from hush.tables.column_draws import noisy_columns
@@ -36,7 +36,7 @@ _OTHER = "other"
 def must_have_hidden_groups(query: QueryDescription, other: Any) -> bool:
     """Is the row asked for? It needs keys that are found privately."""
     if not isinstance(other, bool):
-        raise InvalidParameter(f"other must be True or False, got {other!r}; write other=True.")
+        raise InvalidParameter(f"other must be True or False, got {shown(other)}; write other=True.")
     if other and query.grouping.keys is not None:
         raise InvalidParameter(
             "other=True counts people with a group that is not shown, but listed groups are all shown; leave it out, "

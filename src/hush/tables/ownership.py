@@ -39,7 +39,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from hush.errors import Unsupported
+from hush.errors import Unsupported, shown
 from hush.tables.expression import inside, must_be_rowwise, operations
 from hush.tables.root import Root
 
@@ -71,7 +71,8 @@ def must_be_owned(relation: Any, roots: Iterable[Root], unit: str, role: str) ->
 def lost(role: str, unit: str) -> Unsupported:
     """The error for rows that no longer say whose they are."""
     return Unsupported(
-        f"{role} loses the unit column {unit!r}: each row must say which person it belongs to, because hush bounds the "
+        f"{role} loses the unit column {shown(unit)}: each row must say which person it belongs to, because "
+        "hush bounds the "
         "contribution of each person separately."
     )
 
@@ -161,7 +162,7 @@ class _Proof:
                 raise Unsupported(
                     f"{self.role} uses {type(window.func).__name__} over rows of several people, which uses several "
                     f"rows; an expression may only use the values of one row{ALSO}: write "
-                    f".over(group_by={min(owner.columns)!r}), because hush bounds the contribution of each person "
+                    f".over(group_by={shown(min(owner.columns))}), because hush bounds the contribution of each person "
                     "separately."
                 )
             self._rowwise_but(window.func, ops.Reduction | ops.Analytic, parent, within=True)
@@ -198,7 +199,7 @@ class _Proof:
         for link in node.rest:
             other = self.of(link.table)
             if link.how not in ("inner", "left"):
-                raise Unsupported(f"{self.role} uses a join of the kind {link.how!r}; use 'inner' or 'left'.")
+                raise Unsupported(f"{self.role} uses a join of the kind {shown(link.how)}; use 'inner' or 'left'.")
             for predicate in link.predicates:
                 must_be_rowwise(inside(predicate), self.role)
             if isinstance(other, Root):
@@ -207,7 +208,7 @@ class _Proof:
             if not any(self._same_unit(predicate, owners, link.table, other) for predicate in link.predicates):
                 raise Unsupported(
                     f"{self.role} joins rows of different people: both tables have a unit, so the join must be on the "
-                    f"unit, {min(owners[node.first].columns)!r} and {min(other.columns)!r}."
+                    f"unit, {shown(min(owners[node.first].columns))} and {shown(min(other.columns))}."
                 )
             one_row = one_row and other.one_row
             if link.how == "inner":

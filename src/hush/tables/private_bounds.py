@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from hush.errors import shown
 from hush.releasing.error_bars import ErrorBars
 from hush.tables.column_noise import Spending
 from hush.tables.expression import bind
@@ -57,7 +58,7 @@ def magnitude_histograms(relation: Any, measures: Mapping[str, Measure]) -> dict
 
 
 def _is_date(relation: Any, name: str, measure: Measure) -> bool:
-    return bool(bind(relation, measure.column, f"the column of {name!r}").type().is_date())
+    return bool(bind(relation, measure.column, f"the column of {shown(name)}").type().is_date())
 
 
 def stand_in(relation: Any, name: str, measure: Measure) -> tuple[Any, Any]:

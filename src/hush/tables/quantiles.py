@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hush.errors import InvalidParameter, called_like, whole, within
+from hush.errors import InvalidParameter, called_like, each, places_of_equals, shown, whole, within
 from hush.tables.bounded_value import Bounded, in_fine_steps, range_of, value_kind
 from hush.tables.estimate import Estimate
 from hush.tables.expression import bind
@@ -64,7 +64,7 @@ class Quantile(Bounded):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One count for each value of the grid."""
-        column = bind(relation, self.column, f"the column of {name!r}")
+        column = bind(relation, self.column, f"the column of {shown(name)}")
         rows = row_limit(name, self.rows_per_unit, limits)
         kind = value_kind(name, column, dates=True)
         first, last = range_of(name, self.low, self.high, kind)
@@ -112,11 +112,11 @@ class BinnedQuantile(Measure):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One count for each bin; a quantile is the middle of its bin."""
-        column = bind(relation, self.column, f"the column of {name!r}")
+        column = bind(relation, self.column, f"the column of {shown(name)}")
         rows = row_limit(name, self.rows_per_unit, limits)
         value, limit, edges = between_edges(name, column, self.edges)
         if not np.isfinite(edges).all():
-            raise InvalidParameter(f"edges of {name!r} must be finite, because a quantile is the middle of a bin.")
+            raise InvalidParameter(f"edges of {shown(name)} must be finite, because a quantile is the middle of a bin.")
         kind = column.type()
         cells = _cells(edges, on_grid=kind.is_integer() or kind.is_boolean() or kind.is_date())
         labels = tuple(first / 2.0 + last / 2.0 for first, last in cells)
@@ -153,12 +153,11 @@ def _levels(q: Any) -> float | tuple[float, ...]:
     hint = "write q=0.5 for the median, or q=[0.25, 0.5, 0.75]"
     if isinstance(q, str) or not isinstance(q, Iterable):
         return within("q", q, 0.0, 1.0, hint)
-    levels = tuple(within("q", level, 0.0, 1.0, hint) for level in q)
+    levels = tuple(each(within, "q", q, 0.0, 1.0, instead=hint))
     if not 1 <= len(levels) <= MOST_LEVELS:
         raise InvalidParameter(f"q must be 1 to {MOST_LEVELS} levels, got {len(levels)}; {hint}.")
     if len(set(levels)) < len(levels):
-        twice = next(level for level in levels if levels.count(level) > 1)
-        raise InvalidParameter(f"q lists {twice!r} twice; leave one of them out.")
+        raise InvalidParameter(f"q lists a level twice, at {places_of_equals(levels)}; leave one of them out.")
     return levels
 
 

@@ -28,7 +28,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from hush.errors import InvalidParameter, as_float, whole
+from hush.errors import InvalidParameter, as_float, shown, whole
 from hush.tables.expression import as_int64, constant, ibis, operations
 
 __all__ = [
@@ -213,14 +213,14 @@ def as_bound(name: str, value: Any, kind: Any, instead: str) -> float:
     if kind.is_date():
         if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
             raise InvalidParameter(
-                f"{name} must be a date for a column of dates, got {value!r}; write datetime.date(2024, 1, 31)."
+                f"{name} must be a date for a column of dates, got {shown(value)}; write datetime.date(2024, 1, 31)."
             )
         return float((value - EPOCH).days)
     if isinstance(value, datetime.date):
-        raise InvalidParameter(f"{name} must be a number for a column of type {kind}, got {value!r}; {instead}.")
+        raise InvalidParameter(f"{name} must be a number for a column of type {kind}, got {shown(value)}; {instead}.")
     number = as_float(name, value, "a finite number", instead)
     if not math.isfinite(number) or abs(number) > 1e290 or 0.0 < abs(number) < 1e-290:
         raise InvalidParameter(
-            f"{name} must be a finite number, 0 or of size 1e-290 to 1e290, got {value!r}; {instead}."
+            f"{name} must be a finite number, 0 or of size 1e-290 to 1e290, got {shown(value)}; {instead}."
         )
     return number

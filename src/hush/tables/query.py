@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from hush.calibration.extreme import asked_budget, extreme_budgets
-from hush.errors import IncompleteCall, InvalidParameter, called_like, within
+from hush.errors import IncompleteCall, InvalidParameter, called_like, shown, within
 from hush.privacy.charge import Budget
 from hush.tables.accuracy import Planning
 from hush.tables.advice.plan import LimitsPlan
@@ -20,13 +20,13 @@ from hush.tables.budget_split import divided
 from hush.tables.description import QueryDescription, TableDescription, prepared
 from hush.tables.expression import (
     bind,
-    first_line,
     inside,
     must_be_rowwise,
     must_have,
     must_not_fail,
     new_values,
     operations,
+    reason_of,
 )
 from hush.tables.group import Grouping, ungrouped
 from hush.tables.joining import joined
@@ -106,11 +106,11 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
     def __getattr__(self, name: str) -> Any:
         """Called only where there is no such attribute. A column is t["name"]: it may have the name of a method."""
         if not name.startswith("_") and name in self.columns:
-            raise AttributeError(f"a table has no attribute {name!r}; write table[{name!r}] for its column.")
-        raise AttributeError(f"a table has no attribute {name!r}.")
+            raise AttributeError(f"a table has no attribute {shown(name)}; write table[{shown(name)}] for its column.")
+        raise AttributeError(f"a table has no attribute {shown(name)}.")
 
     def __repr__(self) -> str:
-        return f"Table(unit={self.whose.words!r}, columns={list(self.columns)})"
+        return f"Table(unit={shown(self.whose.words)}, columns={list(self.columns)})"
 
     def filter(self, *conditions: Any) -> Table:
         """The rows for which all conditions hold. A condition may only use the values of one row."""
@@ -118,7 +118,7 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
         for condition in conditions:
             if isinstance(condition, str) and condition not in self.columns and not condition.isidentifier():
                 raise InvalidParameter(
-                    f"filter takes an expression, got the text {condition!r}; write {as_expression(condition)}."
+                    f"filter takes an expression, got the text {shown(condition)}; write {as_expression(condition)}."
                 )
             found = bind(self.relation, condition, "filter")
             if not found.type().is_boolean():
@@ -170,7 +170,7 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
         try:
             relation = make()
         except Exception as failure:
-            raise InvalidParameter(f"{role} is not an expression over this table: {first_line(failure)}.") from failure
+            raise InvalidParameter(f"{role} is not an expression over this table: {reason_of(failure)}.") from None
         if self.whose.each_row:
             rows, one_row = self.source.relation.op(), True
             must_be_rowwise(relation.op().find(operations().Node, filter=lambda node: node != rows), role)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hush.errors import InvalidParameter
-from hush.tables.expression import first_line
+from hush.errors import InvalidParameter, shown
+from hush.tables.expression import ibis, reason_of
 from hush.tables.measure import Measure, Prepared
 from hush.tables.output import plain_names, with_ends
 
@@ -25,14 +25,15 @@ def check_columns(role: str, columns: Mapping[str, Any], unit: str, others: list
     """Reject new columns that would change the unit, or that differ from another column in case only."""
     if unit in columns:
         raise InvalidParameter(
-            f"{role} must not change the unit column {unit!r}, which identifies the person each row belongs to; give "
+            f"{role} must not change the unit column {shown(unit)}, which identifies the person each row "
+            "belongs to; give "
             "the new column another name."
         )
     seen = {name.casefold() for name in (unit, *others)}
     for name in columns:
         if name.casefold() in seen:
             raise InvalidParameter(
-                f"{role} would add {name!r} beside a column that differs in case only; give it another name."
+                f"{role} would add {shown(name)} beside a column that differs in case only; give it another name."
             )
         seen.add(name.casefold())
 
@@ -41,13 +42,16 @@ def check_aggregate(name: str, measure: Any, keys: tuple[str, ...]) -> None:
     """Reject what is no aggregate, and names that clash with keys or with internal columns."""
     if not isinstance(measure, Measure):
         raise InvalidParameter(
-            f"the aggregate {name!r} must be one of hush.tables' aggregates, got {measure!r}; write {name}=count()."
+            f"the aggregate {shown(name)} must be one of hush.tables' aggregates, got {shown(measure)}; write "
+            f"{name}=count()."
         )
     if name in keys:
-        raise InvalidParameter(f"the aggregate {name!r} has the same name as a grouping column; give it another name.")
+        raise InvalidParameter(
+            f"the aggregate {shown(name)} has the same name as a grouping column; give it another name."
+        )
     if "." in name or not name.strip():
         raise InvalidParameter(
-            f"the aggregate's name {name!r} must not be empty or contain a dot, which marks internal columns."
+            f"the aggregate's name {shown(name)} must not be empty or contain a dot, which marks internal columns."
         )
 
 
@@ -59,7 +63,7 @@ def check_names(keys: tuple[str, ...], measures: tuple[Prepared, ...]) -> None:
         plain = plain_names([name])[0].casefold()
         if plain in seen:
             raise InvalidParameter(
-                f"the answer would have the columns {seen[plain]!r} and {name!r}, which are too much alike; "
+                f"the answer would have the columns {shown(seen[plain])} and {shown(name)}, which are too much alike; "
                 "rename an aggregate."
             )
         seen[plain] = name
@@ -68,12 +72,14 @@ def check_names(keys: tuple[str, ...], measures: tuple[Prepared, ...]) -> None:
 def one_aggregate(relation: Any, name: str, value: Any, hint: str) -> Any:
     """One Ibis aggregate of a table's rows, for a table of one row per person."""
     if isinstance(value, Measure):
-        raise InvalidParameter(f"per_unit takes Ibis aggregates, but {name!r} is one of hush's; {hint}.")
+        raise InvalidParameter(f"per_unit takes Ibis aggregates, but {shown(name)} is one of hush's; {hint}.")
     found: list[Any] = []
     try:
-        found = list(relation.bind(value)) if not isinstance(value, bool | int | float | str | None) else []
+        found = (
+            list(relation.bind(value)) if callable(value) or isinstance(value, ibis().Expr | ibis().Deferred) else []
+        )
     except Exception as failure:
-        raise InvalidParameter(f"{name!r} is not an expression over this table: {first_line(failure)}.") from failure
+        raise InvalidParameter(f"{shown(name)} is not an expression over this table: {reason_of(failure)}.") from None
     if len(found) != 1 or not found[0].op().shape.is_scalar():
-        raise InvalidParameter(f"per_unit needs one number for each person, but {name!r} is no aggregate; {hint}.")
+        raise InvalidParameter(f"per_unit needs one number for each person, but {shown(name)} is no aggregate; {hint}.")
     return found[0]

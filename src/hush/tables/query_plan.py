@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.errors import HushError, InvalidParameter, whole
+from hush.errors import HushError, InvalidParameter, shown, whole
 from hush.ledger.entry import Entry, as_entry
 from hush.ledger.notebook import card
 from hush.ledger.series import Turn
@@ -274,9 +274,9 @@ class QueryPlan(Answerable):
         for measure in self.query.shown:
             lines += wrapped(measure.note, hang=2) if measure.note else []
         if spent.rule is not None:
-            shown = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
+            words = f"private keys: a group is shown if its noisy number of people is at least {spent.threshold:.4g}"
             alone = f"a group of one person is shown with probability {spent.rule.keys.chance:.2g} at most"
-            lines += ["", *wrapped(f"{shown} (keys_for={spent.keys_for!r}; {alone})")]
+            lines += ["", *wrapped(f"{words} (keys_for={shown(spent.keys_for)}; {alone})")]
         return lines
 
     def _tips(self, rows: int) -> list[str]:

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, whole
-from hush.ledger.access import Access
+from hush.errors import InvalidParameter, shown, whole
 from hush.tables.blocks import block_of
 from hush.tables.engines import engine_of
 from hush.tables.expression import by_bytes, compared, constant, ibis, must_have
@@ -64,10 +63,6 @@ class RowBlocks:
         """The text by which a ledger recognises the people of the table."""
         return self.table.fingerprint
 
-    def access(self, ledger: Ledger | None, *, label: str = "", account: str = "") -> Access:
-        """The door to noise on these rows: see `TableDescription.access`."""
-        return self.table.access(ledger, label=label, account=account)
-
     def ledger_block(self, ledger: Ledger | None) -> str:
         """The block of time that a ledger charges; empty where it charges all of them."""
         return block_of(self.table, ledger)
@@ -91,13 +86,13 @@ class RowBlocks:
         rule = facts.about(target, target)
         if is_private(rule.values):
             raise InvalidParameter(
-                f"the classes of {target!r} are listed by hand, but by the policy its values are found privately, "
+                f"the classes of {shown(target)} are listed by hand, but by the policy its values are found privately, "
                 "which a fit on a table cannot do; choose another target, or ask for a policy that lists them."
             )
         kind = column.type()
         plain = [value.item() if isinstance(value, np.generic) else value for value in classes]
         given = [bool(value) for value in plain] if kind.is_boolean() else plain
-        facts.must_be_listed(f"the classes of {target!r}", target, rule, given, kind)
+        facts.must_be_listed(f"the classes of {shown(target)}", target, rule, given, kind)
 
     def holds_truths(self, name: str) -> bool:
         """Is a column of the table a column of truth values, by its type?"""
@@ -178,10 +173,11 @@ def limited(rows: Any, columns: list[str], most: int, keyed: Keyed) -> Any:
 def _different(names: list[Any], known: Sequence[str]) -> list[str]:
     """The names of the columns of a fit, checked."""
     for place, name in enumerate(names):
-        must_have(known, name, "a feature, the target or the weight of a fit")
+        must_have(known, name, "a feature, the target or the weight of a fit", place + 1)
         if name in names[:place]:
             raise InvalidParameter(
-                f"column {name!r} is given twice; each feature, the target and the weight must be different columns."
+                f"column {shown(name)} is given twice; each feature, the target and the weight must be "
+                "different columns."
             )
     return names
 
@@ -191,7 +187,8 @@ def _must_not_name_people(names: Sequence[str], table: Any) -> None:
     for name in names:
         if not table.whose.each_row and name in table.whose.columns:
             raise InvalidParameter(
-                f"column {name!r} identifies the person, and a model of it would be about single people; leave it out."
+                f"column {shown(name)} identifies the person, and a model of it would be about single people; "
+                "leave it out."
             )
 
 
@@ -210,7 +207,8 @@ def _number(column: Any, name: str) -> tuple[Any, Any]:
     kind = column.type()
     if not (kind.is_numeric() or kind.is_boolean()):
         raise InvalidParameter(
-            f"column {name!r} is of type {kind}, and a fit needs numbers; make a column of numbers from it with mutate."
+            f"column {shown(name)} is of type {kind}, and a fit needs numbers; make a column of numbers from it "
+            "with mutate."
         )
     number, missing = as_number(column)
     # a decimal of PostgreSQL can be NaN too
@@ -224,18 +222,20 @@ def _place(column: Any, name: str, classes: Sequence[Any]) -> tuple[Any, Any]:
     plain = [value.item() if isinstance(value, np.generic) else value for value in classes]
     if text and plain == [0, 1]:
         raise InvalidParameter(
-            f"the target {name!r} holds text, so its classes must be declared; write classes=('no', 'yes')."
+            f"the target {shown(name)} holds text, so its classes must be declared; write classes=('no', 'yes')."
         )
     for value in plain:
         numeric = isinstance(value, int | float) and (kind.is_numeric() or kind.is_boolean())
         if isinstance(value, str) and kind.is_boolean():
             raise InvalidParameter(
-                f"the class {value!r} cannot be a value of column {name!r}, which is read as boolean (yes and no of a "
+                f"the class {shown(value)} cannot be a value of column {shown(name)}, which is read as boolean "
+                "(yes and no of a "
                 "file become true and false); leave classes out."
             )
         if not (isinstance(value, str) if text else numeric):
             raise InvalidParameter(
-                f"the class {value!r} cannot be a value of column {name!r}, which is of type {kind}; write classes "
+                f"the class {shown(value)} cannot be a value of column {shown(name)}, which is of type {kind}; "
+                "write classes "
                 "with values of the column."
             )
     # a truth value is the same label as 0 or 1

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import hashlib
+import os
 import uuid
 import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hush.errors import HushError, InvalidParameter, nearest
+from hush.errors import HushError, InvalidParameter, nearest, reject, shown
 from hush.tables.arrow import as_arrow
 from hush.tables.engines import engine_of, must_not_be_compile_only
 from hush.tables.engines import pyspark as spark
@@ -51,7 +53,7 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
         must_not_be_compile_only(source)
     if name is not None and not (isinstance(source, str | Path) and str(source).endswith(DATABASE)):
         raise InvalidParameter(
-            f"name chooses a table of a database, but the source is of another kind (name={name!r}); leave it out."
+            f"name chooses a table of a database, but the source is of another kind (name={shown(name)}); leave it out."
         )
     if family == "ibis":
         return from_ibis(source)
@@ -177,7 +179,7 @@ def from_file(path: str, name: str | None, backend: Any = None) -> Source:
     except Exception as failure:
         trouble = why_unreadable(failure, form)
     if trouble:  # raised here, not where it was caught: the engine's message may quote a row
-        raise InvalidParameter(without_password(f"source {path!r} {trouble}.")) from None
+        raise InvalidParameter(without_password(f"source {shown(path)} {trouble}.")) from None
     return Source(relation, backend, file_label(path), owned=True, reopen=partial(from_file, path, name))
 
 
@@ -233,7 +235,7 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
         backend.con.execute(f"ATTACH IF NOT EXISTS '{quoted}' AS {alias} (READ_ONLY)")
     except Exception as failure:
         raise InvalidParameter(
-            f"source {path!r} cannot be opened as a DuckDB file: {first_line(failure)}."
+            f"source {shown(path)} cannot be opened as a DuckDB file: {first_line(failure)}."
         ) from failure
     tables = backend.con.sql(
         f"SELECT table_name FROM information_schema.tables WHERE table_catalog = '{alias}' ORDER BY 1"
@@ -241,7 +243,7 @@ def from_database(backend: Any, path: str, name: str | None) -> Source:
     names = [row[0] for row in tables]
     if name is None and len(names) != 1:
         raise InvalidParameter(
-            f"source {path!r} has {len(names)} tables; choose one with name=: {', '.join(map(repr, names))}."
+            f"source {shown(path)} has {len(names)} tables; choose one with name=: {', '.join(map(repr, names))}."
         )
     chosen = names[0] if name is None else must_have(names, name, "name")
     view = f"hush_{uuid.uuid4().hex}"
@@ -261,27 +263,32 @@ def missing(path: str) -> InvalidParameter:
     """The error for a file that does not exist, with a similar name in the same folder if there is one."""
     folder = Path(path).parent
     near = nearest(Path(path).name, sorted(file.name for file in folder.iterdir())) if folder.is_dir() else ""
-    where = "" if folder.is_dir() else f"; there is no folder {str(folder)!r} either"
+    where = "" if folder.is_dir() else f"; there is no folder {shown(str(folder))} either"
     return InvalidParameter(
-        f"source names the file {path!r}, which does not exist{f'; {near}?' if near else where + '.'}"
+        f"source names the file {shown(path)}, which does not exist{f'; {near}?' if near else where + '.'}"
     )
 
 
 def format_of(path: str) -> tuple[str, str]:
     """The format and the path to read. A folder becomes a glob of its files."""
+    try:
+        os.stat(path)
+    except OSError as failure:
+        if failure.errno == errno.ENAMETOOLONG:  # the content of a file instead of its name
+            raise reject("source", path, "the name of a file") from None
     if Path(path).is_dir():
         for form, endings in FORMATS:
             for ending in endings:
                 if any(Path(path).rglob(f"*{ending}")):
                     return form, str(Path(path) / "**" / f"*{ending}")
-        raise InvalidParameter(f"source names the folder {path!r}, which contains no Parquet, CSV or JSON file.")
+        raise InvalidParameter(f"source names the folder {shown(path)}, which contains no Parquet, CSV or JSON file.")
     if not glob.glob(path, recursive=True) and "://" not in path:
         raise missing(path)
     for form, endings in FORMATS:
         if path.endswith(endings):
             return form, path
     raise InvalidParameter(
-        f"source {without_password(path)!r} has an unknown ending; it must end in "
+        f"source {shown(without_password(path))} has an unknown ending; it must end in "
         f"{', '.join((*PARQUET, *CSV, *TSV, *JSON, *DATABASE))}."
     )
 

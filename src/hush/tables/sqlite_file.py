@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.tables.arrow import arrow, batch_of
 from hush.tables.expression import must_have
 
@@ -57,11 +57,13 @@ def copy_table(connection: Any, path: str, name: str | None, view: str) -> str:
             names = sorted(found for found in names if not found.startswith("sqlite_"))
             if name is None and len(names) != 1:
                 listed = ", ".join(map(repr, names))
-                raise InvalidParameter(f"source {path!r} has {len(names)} tables; choose one with name=: {listed}.")
+                raise InvalidParameter(
+                    f"source {shown(path)} has {len(names)} tables; choose one with name=: {listed}."
+                )
             chosen = names[0] if name is None else must_have(names, name, "name")
             copy(connection, source, chosen, view)
         except sqlite3.Error:
-            trouble = f"source {path!r} cannot be read as a SQLite file"
+            trouble = f"source {shown(path)} cannot be read as a SQLite file"
     if trouble:  # raised here: the message of SQLite may quote a row
         raise InvalidParameter(f"{trouble}.")
     return chosen

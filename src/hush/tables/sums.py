@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hush.errors import InvalidParameter, called_like
+from hush.errors import InvalidParameter, called_like, shown
 from hush.tables.bounded_value import Bounded, in_fine_steps, per_row, range_of, value_kind
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import ROUNDED, Array, Ends, Linear, Released, Scaled, numbers
@@ -92,7 +92,7 @@ class Sum(Bounded):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One total, in steps of a grid over the larger bound."""
-        column = bind(relation, self.column, f"the column of {name!r}")
+        column = bind(relation, self.column, f"the column of {shown(name)}")
         first, last = range_of(name, self.low, self.high, value_kind(name, column, dates=False))
         grid = Grid.over(max(abs(first), abs(last)), limits.steps - 1, fine=limits.fine)
         low, high = in_fine_steps(name, grid, first, last)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hush.calibration.arguments import family_names
 from hush.calibration.extreme import asked_budget, extreme_budgets
-from hush.errors import InvalidParameter, called_like, one_of, whole
+from hush.errors import InvalidParameter, called_like, one_of, shown, whole
 from hush.noise import gumbel
 from hush.privacy.budget import Budget
 from hush.tables.answer import Answer
@@ -46,7 +46,7 @@ class WithTop:
         if k > len(keys):
             raise InvalidParameter(f"k is {k}, but only {len(keys)} groups are listed; write a smaller k.")
         if not isinstance(counts, bool):
-            raise InvalidParameter(f"counts must be True or False, got {counts!r}; write top(10, counts=True).")
+            raise InvalidParameter(f"counts must be True or False, got {shown(counts)}; write top(10, counts=True).")
         grouped = cast("GroupedTable", self)
         if self.grouping.open_limit:  # nothing needs to be chosen: choices need no limit
             grouped = replace(grouped, grouping=self.grouping.limited(len(keys)).without_limit())

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, Unsupported, places_of_equals, shown
 from hush.tables.expression import as_text, ibis, must_have, new_values, operations
 
 __all__ = ["KEY", "EachRow", "Unit", "each_row", "must_keep_key", "must_not_use", "one_row", "opened_unit"]
@@ -138,33 +138,34 @@ def _columns_of(relation: Any, unit: Any) -> tuple[str, ...]:
     """The names of the columns of a unit, checked."""
     if isinstance(unit, str):
         return (_known(relation, unit),)
-    if not isinstance(unit, Iterable) or isinstance(unit, bytes):
+    if not isinstance(unit, list | tuple):
         raise InvalidParameter(
-            f"unit must be a column, several columns or each_row, got {unit!r}; write unit='patient_id', "
+            f"unit must be a column, several columns or each_row, got {shown(unit)}; write unit='patient_id', "
             "unit=['patient_id', 'month'], or unit=hush.tables.each_row where each row is a person."
         )
-    names = tuple(_known(relation, name) for name in unit)
+    names = tuple(_known(relation, name, place) for place, name in enumerate(unit, 1))
     if not names:
         raise InvalidParameter("unit is an empty list; name the columns that identify a person.")
     if len(set(names)) < len(names):
-        raise InvalidParameter(f"unit names a column twice: {', '.join(map(repr, names))}.")
+        raise InvalidParameter(f"unit names a column twice, at {places_of_equals(names)}.")
     return names
 
 
-def _known(relation: Any, name: Any) -> str:
-    if name == "row" and "row" not in relation.columns:
+def _known(relation: Any, name: Any, place: int = 0) -> str:
+    if isinstance(name, str) and name == "row" and "row" not in relation.columns:
         raise InvalidParameter(
             "unit names the column 'row', which the table does not have; for a table whose every row is a person "
             "write unit=hush.tables.each_row (on the command line --each-row)."
         )
-    return must_have(relation.columns, name, "unit")
+    return must_have(relation.columns, name, "unit", place)
 
 
 def _must_identify(name: str, kind: Any) -> None:
     """Reject a type whose values do not identify people reliably."""
     if not (kind.is_integer() or kind.is_string() or kind.is_uuid() or kind.is_date()):
         raise InvalidParameter(
-            f"unit must be a column of whole numbers or text, but {name!r} is of type {kind}; cast it in the source "
+            f"unit must be a column of whole numbers or text, but {shown(name)} is of type {kind}; cast it in "
+            "the source "
             "(floats do not identify people reliably)."
         )
 

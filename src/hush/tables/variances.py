@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hush.errors import InvalidParameter, called_like
+from hush.errors import InvalidParameter, called_like, shown
 from hush.tables.bounded_value import Bounded, per_row
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import CELLS, ROUNDED, Array, Ends, Released, between, in_blocks, last_accepted, numbers
@@ -165,12 +165,12 @@ class Variance(Bounded):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """Three totals: distances from the middle, their squares, and rows."""
-        column = bind(relation, self.column, f"the column of {name!r}")
+        column = bind(relation, self.column, f"the column of {shown(name)}")
         row = per_row(name, column, self.low, self.high, limits, dates=False)
         rows = row_limit(name, self.rows_per_unit, limits)
         if not 1e-140 < row.bounds[1] - row.bounds[0] < 1e140:
             raise InvalidParameter(
-                f"high - low of {name!r} must be between 1e-140 and 1e140, so that float64 holds its square; "
+                f"high - low of {shown(name)} must be between 1e-140 and 1e140, so that float64 holds its square; "
                 "divide the column by a constant."
             )
         fine = row.grid.fine

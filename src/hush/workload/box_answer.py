@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.releasing.error_bars import Total
 from hush.releasing.receipt import Receipt
 from hush.workload.box_strategy import BoxStrategy
@@ -63,7 +63,7 @@ class BoxesAnswer:
         weights = [np.ones(n) for n in self.workload.shape]
         for name, given in places.items():
             if name not in self.workload.names:
-                raise InvalidParameter(f"{name!r} is not one of the columns {list(self.workload.names)}.")
+                raise InvalidParameter(f"{shown(name)} is not one of the columns {list(self.workload.names)}.")
             axis = self.workload.names.index(name)
             weights[axis] = _bins(name, given, self.workload.shape[axis])
         value: Any = self.estimates
@@ -73,17 +73,17 @@ class BoxesAnswer:
         return around(float(value), width, non_negative)
 
     def __repr__(self) -> str:
-        return f"BoxesAnswer: {self.workload!r}; {self.strategy.name}; {self.receipt.guarantee}"
+        return f"BoxesAnswer: {self.workload}; {self.strategy.name}; {self.receipt.guarantee}"
 
 
 def _bins(name: str, given: Any, bins: int) -> Array:
     """1 for the bins of a range, or for one bin, and 0 for all others."""
     ends = given if isinstance(given, tuple) and len(given) == 2 else (given, given)
     if not all(isinstance(end, int | np.integer) for end in ends):
-        raise InvalidParameter(f"{name} must be a bin or a range (start, stop) of bins, got {given!r:.80}.")
+        raise InvalidParameter(f"{name} must be a bin or a range (start, stop) of bins, got {shown(given)}.")
     start, stop = int(ends[0]), int(ends[1]) + (ends[0] is given)
     if not 0 <= start < stop <= bins:
-        raise InvalidParameter(f"{name} must be a bin or a range with 0 <= start < stop <= {bins}, got {given!r:.80}.")
+        raise InvalidParameter(f"{name} must be a bin or a range with 0 <= start < stop <= {bins}, got {shown(given)}.")
     found = np.zeros(bins)
     found[start:stop] = 1.0
     return found

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, called_like, made_like, whole
+from hush.errors import InvalidParameter, Unsupported, called_like, each, made_like, whole, within
 from hush.numerics.rounding import SPARE, down
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
@@ -68,9 +68,9 @@ class Boxes:
     def __post_init__(self) -> None:
         if not isinstance(self.axes, Mapping) or not self.axes:
             raise InvalidParameter(f"axes must give the questions about each column; write {_EXAMPLE}.")
-        found = {}
-        for name, one in self.axes.items():
-            found[str(name)] = one if isinstance(one, Line) else Categories(whole("axes", one, 1, f"write {_EXAMPLE}"))
+        sizes = [one for one in self.axes.values() if not isinstance(one, Line)]
+        each(within, "axes", each(whole, "axes", sizes, 1, instead=f"write {_EXAMPLE}"), 1, _MOST_CELLS)
+        found = {str(name): one if isinstance(one, Line) else Categories(int(one)) for name, one in self.axes.items()}
         object.__setattr__(self, "axes", found)
         if math.prod(self.shape) > _MOST_CELLS:
             raise InvalidParameter(f"the grid has {math.prod(self.shape)} cells; at most {_MOST_CELLS} are allowed.")
@@ -135,7 +135,7 @@ class Boxes:
         return strategy.error
 
     def __repr__(self) -> str:
-        return "boxes of " + ", ".join(f"{name}: {line!r}" for name, line in self.axes.items())
+        return "boxes of " + ", ".join(f"{name}: {line}" for name, line in self.axes.items())
 
     def __hash__(self) -> int:
         return hash((self.names, self.shape))

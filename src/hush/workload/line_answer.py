@@ -113,4 +113,4 @@ class LineAnswer:
         return Total(*mean_ends(self.estimates, given, lambda w: float(self.strategy.law(w).half_width(level))))
 
     def __repr__(self) -> str:
-        return f"LineAnswer: {self.workload!r}; {self.strategy.name}; {self.receipt.guarantee}"
+        return f"LineAnswer: {self.workload}; {self.strategy.name}; {self.receipt.guarantee}"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hush.errors import InvalidParameter, Unsupported, called_like, made_like, one_of, positive, whole
+from hush.errors import InvalidParameter, Unsupported, called_like, made_like, one_of, positive, shown, whole
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
 from hush.workload.counts import Counts, from_histogram, from_records, from_tables
@@ -100,7 +100,7 @@ class Marginals:
         unknown = [name for name in names if name not in self.domain]
         if unknown or len(set(names)) != len(names):
             raise InvalidParameter(
-                f"a table lists different attributes of {list(self.names)!r:.200}, got {list(names)!r:.80}."
+                f"a table lists different attributes of {shown(list(self.names))}, got {shown(list(names))}."
             )
         return tuple(sorted(self.names.index(name) for name in names))
 

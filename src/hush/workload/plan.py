@@ -102,7 +102,7 @@ class WorkloadPlan:
     def __repr__(self) -> str:
         pair = f"(epsilon, delta) = ({self.budget.epsilon:.6g}, {self.budget.delta:.6g})"
         rows = f", at most {self.rows_per_person} rows of a person" if self.rows_per_person > 1 else ""
-        first = f"{self.workload!r} for {pair}{rows}"
+        first = f"{self.workload} for {pair}{rows}"
         return f"{first}\nroot mean squared error {self.rmse:.5g}\n{self.why}"
 
 

@@ -125,4 +125,4 @@ class MarginalsAnswer:
         return synthesised(self, n, most_cells=most_cells, entropy=entropy)
 
     def __repr__(self) -> str:
-        return f"MarginalsAnswer: {self.workload!r}; {self.strategy.name}; {self.receipt.guarantee}"
+        return f"MarginalsAnswer: {self.workload}; {self.strategy.name}; {self.receipt.guarantee}"

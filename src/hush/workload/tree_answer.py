@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.releasing.error_bars import Total
 from hush.releasing.receipt import Receipt
 from hush.workload.consistent import around, non_negative_fit, whole_steps_of
@@ -96,7 +96,7 @@ class TreeAnswer:
     def _level(self, level: int) -> int:
         count = len(self.labels)
         if not isinstance(level, int) or not -count <= level < count:
-            raise InvalidParameter(f"level must be a number from 0 to {count - 1}, got {level!r}.")
+            raise InvalidParameter(f"level must be a number from 0 to {count - 1}, got {shown(level)}.")
         return level % count
 
     @cached_property
@@ -142,7 +142,7 @@ class TreeAnswer:
         """The count of one node, not rounded, with an interval. non_negative=True cuts both at 0."""
         at = self._level(level)
         if label not in self.labels[at]:
-            raise InvalidParameter(f"level {at} has no node {label!r}.")
+            raise InvalidParameter(f"level {at} has no node {shown(label)}.")
         place = self.labels[at].index(label)
         weights = (self.strategy.nodes.nodes[at] == place).astype(np.float64)
         value, width = float(self.estimates[at][place]), self.strategy.law(weights).half_width(confidence)
@@ -153,4 +153,4 @@ class TreeAnswer:
         return np.sqrt(self.strategy.nodes.variances(self.strategy.node_variances)[self._level(level)])
 
     def __repr__(self) -> str:
-        return f"TreeAnswer: {self.workload!r}; {self.strategy.name}; {self.receipt.guarantee}"
+        return f"TreeAnswer: {self.workload}; {self.strategy.name}; {self.receipt.guarantee}"

@@ -130,9 +130,9 @@ MISTAKES = {
     "tables.visits.source: is missing": ('source = "visits.parquet"\n', ""),
     "tables.visits.source: must be text, got 3": ('source = "visits.parquet"', "source = 3"),
     "tables.visits.unit: is missing": ('unit = "patient_id"\n', ""),
-    "tables.visits.unit: must be names of columns, got [3]": ('unit = "patient_id"', "unit = [3]"),
-    "tables.visits.unit: must be names of columns, got []": ('unit = "patient_id"', "unit = []"),
-    "tables.visits.unit: names 'a' twice": ('unit = "patient_id"', 'unit = ["a", "a"]'),
+    "tables.visits.unit: must be names of columns, got a list of 1": ('unit = "patient_id"', "unit = [3]"),
+    "tables.visits.unit: must be names of columns, got a list of 0": ('unit = "patient_id"', "unit = []"),
+    "tables.visits.unit: names a column twice, at place 1 and place 2": ('unit = "patient_id"', 'unit = ["a", "a"]'),
     "tables.visits.unit: must be the name of a column, a list of names or 'row', got 5": (
         'unit = "patient_id"',
         "unit = 5",
@@ -195,9 +195,9 @@ MISTAKES = {
     ),
     "tables.visits.columns.stay_days: must be a table, got 3": ("stay_days = { low = 0, high = 30 }", "stay_days = 3"),
     "tables.visits.columns.ward.values: is empty": ('["surgery", "burns"]', "[]"),
-    "tables.visits.columns.ward.values: lists 'burns' twice": ('["surgery",', '["burns",'),
+    "tables.visits.columns.ward.values: lists a value twice, at place 1 and place 2": ('["surgery",', '["burns",'),
     "tables.visits.columns.ward.values: must be of one kind, got text and whole numbers": ('["surgery",', "[3,"),
-    "tables.visits.columns.ward.values: must be text, whole numbers, dates or truth values, got 1.5": (
+    "tables.visits.columns.ward.values: must be text, whole numbers, dates or truth values, got a float": (
         '["surgery",',
         "[1.5,",
     ),
@@ -264,7 +264,7 @@ SCHEMA = {
         "low = 0, high = 30",
         'values = "private"',
     ),
-    "tables.visits.columns.ward.values: it must be text for a column of type string, got 3": (
+    "tables.visits.columns.ward.values: it must be text for a column of type string, got an int": (
         '["surgery", "burns"]',
         "[3, 4]",
     ),

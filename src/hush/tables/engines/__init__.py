@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from hush.errors import Unsupported
+from hush.errors import Unsupported, shown
 from hush.noise import plugins
 from hush.tables.engines.contract import Engine
 
@@ -31,7 +31,7 @@ def engine_of(backend: Any) -> Engine:
     """The engine behind an Ibis connection."""
     if backend.name not in ENGINES and not _added(backend.name):
         run = ", ".join(name for name, engine in ENGINES.items() if not engine.compile_only)
-        raise Unsupported(f"hush does not support the engine {backend.name!r}; it supports {run}.")
+        raise Unsupported(f"hush does not support the engine {shown(backend.name)}; it supports {run}.")
     return ENGINES[backend.name]
 
 
@@ -41,7 +41,9 @@ def _added(name: str) -> bool:
     if found is None:
         return False
     if not isinstance(found, Engine) or found.name != name:
-        raise Unsupported(f"the plug-in for the engine {name!r} must be an Engine with this name, got {found!r:.80}.")
+        raise Unsupported(
+            f"the plug-in for the engine {shown(name)} must be an Engine with this name, got {shown(found)}."
+        )
     ENGINES[name] = found
     return True
 
@@ -51,6 +53,7 @@ def must_not_be_compile_only(address: str) -> None:
     name = address.partition("://")[0].lower()
     if name in ENGINES and ENGINES[name].compile_only:
         raise Unsupported(
-            f"hush only writes SQL for the engine {name!r} (compile-only) and does not run it; export the table to "
+            f"hush only writes SQL for the engine {shown(name)} (compile-only) and does not run it; export the "
+            "table to "
             "Parquet, or copy it to PostgreSQL or Spark."
         )

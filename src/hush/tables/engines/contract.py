@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from hush.errors import HushError, Unsupported
+from hush.errors import HushError, Unsupported, shown
 from hush.tables.expression import ibis, operations, translation_error
 
 __all__ = ["WITHHELD", "Engine", "Source", "memory_tables", "step_by_step"]
@@ -106,7 +106,8 @@ class Engine:
         """
         if self.stream is None:
             raise Unsupported(
-                f"hush only writes SQL for the engine {self.name!r} and does not run it; copy the table to DuckDB, "
+                f"hush only writes SQL for the engine {shown(self.name)} and does not run it; copy the table to "
+                "DuckDB, "
                 "PostgreSQL or Spark."
             )
         try:

@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hush.errors import InvalidParameter, MissingExtra, Unsupported, needs
+from hush.errors import InvalidParameter, MissingExtra, Unsupported, needs, shown
 from hush.tables.arrow import batch_of
 from hush.tables.engines.builtin import hash_of_any_arguments, try_forms
 from hush.tables.engines.contract import Engine, Source, memory_tables
@@ -113,7 +113,7 @@ def connect(where: Any = None) -> Any:
     if where is not None:
         if not where.startswith("sc://"):
             raise InvalidParameter(
-                f"engine must be 'duckdb', 'spark', a Spark session or an address 'sc://host:port', got {where!r}."
+                f"engine must be 'duckdb', 'spark', a Spark session or an address 'sc://host:port', got {shown(where)}."
             )
         return ibis().pyspark.connect(SparkSession.builder.remote(where).getOrCreate())
     java = find_java()
@@ -250,9 +250,9 @@ def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers:
     held = [StructField(name, field.dataType) for name, field in zip(keys, frame.schema.fields, strict=False)]
     kinds = [StructField(name, LongType() if whole else DoubleType()) for name, whole in numbers.items()]
     schema = StructType(held + kinds)
-    shown = frame.mapInArrow(work, schema)
+    groups = frame.mapInArrow(work, schema)
     # one sorted file: the files must not reveal how the engine distributed the groups, shown or not
-    shown.repartition(1).sortWithinPartitions(*keys).write.mode("errorifexists").parquet(path)
+    groups.repartition(1).sortWithinPartitions(*keys).write.mode("errorifexists").parquet(path)
 
 
 ENGINE = Engine(

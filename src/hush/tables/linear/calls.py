@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hush.errors import InvalidParameter, called_like, one_of, whole
+from hush.errors import InvalidParameter, called_like, one_of, places_of_equals, shown, whole
 from hush.tables.bins import checked_edges
 from hush.tables.expression import must_have
 from hush.tables.linear.coding import CodedColumn
@@ -45,7 +45,7 @@ class WorkloadCalls:
         names = _column_names(self, columns, "marginals")
         given = dict(keys or {})
         if unknown := [name for name in given if name not in names]:
-            raise InvalidParameter(f"keys names {unknown[0]!r}, which is not one of the columns {list(names)}.")
+            raise InvalidParameter(f"keys names {shown(unknown[0])}, which is not one of the columns {list(names)}.")
         coded = [_with_values(self, name, given.get(name)) for name in names]
         domain = {column.name: column.size for column in coded}
         work = Marginals(domain, order, tables, weights)
@@ -131,7 +131,7 @@ def _with_values(table: Any, name: str, given: Any) -> CodedColumn:
     """A column with its public list of values, from the call or from the policy."""
     _, grouping = grouped_by_policy(table, (name,), given, 1)
     if grouping.keys is None:
-        raise InvalidParameter(f"keys of {name!r} must be a public list of values, not 'private'.")
+        raise InvalidParameter(f"keys of {shown(name)} must be a public list of values, not 'private'.")
     return CodedColumn(name, tuple(key[0] for key in grouping.keys))
 
 
@@ -144,12 +144,12 @@ def _with_edges(table: Any, name: str, edges: Sequence[Any]) -> CodedColumn:
 
 def _column_names(table: Any, columns: Sequence[str], role: str) -> tuple[str, ...]:
     """The columns, checked to be different columns of the table and none of them its unit."""
-    if isinstance(columns, str) or not columns or len(set(columns)) != len(columns):
+    if not isinstance(columns, list | tuple) or not columns or places_of_equals(columns):
         raise InvalidParameter(f"{role} needs a list of different columns; write {role}(['sex', 'ward'], ...).")
-    for name in columns:
-        must_have(table.columns, name, role)
+    for place, name in enumerate(columns, 1):
+        must_have(table.columns, name, role, place if len(columns) > 1 else 0)
         if name == table.person:
-            raise InvalidParameter(f"{role} names the unit column {name!r}; name other columns.")
+            raise InvalidParameter(f"{role} names the unit column {shown(name)}; name other columns.")
     return tuple(columns)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.releasing.error_bars import Total
 from hush.releasing.receipt import Receipt
 from hush.tables.arrow import arrow
@@ -53,7 +53,7 @@ class GridAnswer:
         places: dict[str, Any] = {}
         for name, one in given.items():
             if name not in known:
-                raise InvalidParameter(f"{name!r} is not one of the columns {list(known)}.")
+                raise InvalidParameter(f"{shown(name)} is not one of the columns {list(known)}.")
             places[name] = _place(known[name], one)
         return self.counts.box(level=level, non_negative=non_negative, **places)
 
@@ -78,8 +78,8 @@ def _place(column: CodedColumn, given: Any) -> Any:
     """The bins of a range, or the place of a value."""
     if not column.edges:
         if given not in column.values:
-            raise InvalidParameter(f"{given!r} is not a listed value of {column.name!r}.")
+            raise InvalidParameter(f"{shown(given)} is not a listed value of {shown(column.name)}.")
         return column.values.index(given)
     if not isinstance(given, tuple) or len(given) != 2 or any(end not in column.edges for end in given):
-        raise InvalidParameter(f"{column.name!r} needs a pair of its edges, such as (20, 40), got {given!r}.")
+        raise InvalidParameter(f"{shown(column.name)} needs a pair of its edges, such as (20, 40), got {shown(given)}.")
     return column.edges.index(given[0]), column.edges.index(given[1])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.releasing.error_bars import Total
 from hush.releasing.receipt import Receipt
 from hush.tables.arrow import arrow
@@ -56,10 +56,10 @@ class TablesAnswer:
         places: dict[str, list[int]] = {}
         for name, given in values.items():
             if name not in self.values:
-                raise InvalidParameter(f"{name!r} is not one of the columns {list(self.values)}.")
+                raise InvalidParameter(f"{shown(name)} is not one of the columns {list(self.values)}.")
             listed = list(given) if isinstance(given, list | tuple | set) else [given]
             if unknown := [value for value in listed if value not in self.values[name]]:
-                raise InvalidParameter(f"{unknown[0]!r} is not a listed value of {name!r}.")
+                raise InvalidParameter(f"{shown(unknown[0])} is not a listed value of {shown(name)}.")
             places[name] = [self.values[name].index(value) for value in listed]
         return self.counts.sum(level, non_negative=non_negative, **places)
 
@@ -126,7 +126,7 @@ class RangesAnswer:
         """The number of rows between two edges, with an interval. The bin of the last edge includes it."""
         for end in (low, high):
             if end not in self.edges:
-                raise InvalidParameter(f"a range is between two of the edges, got {end!r}.")
+                raise InvalidParameter(f"a range is between two of the edges, got {shown(end)}.")
         places = self.edges.index(low), self.edges.index(high)
         return self.counts.range(*places, level=level, non_negative=non_negative)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import IncompleteCall, InvalidParameter
+from hush.errors import IncompleteCall, InvalidParameter, shown
 from hush.tables.bins import checked_value
 from hush.tables.expression import bind, must_have, operations
 from hush.tables.policy.rules import PRIVATE, ColumnRule, TableRule, is_private
@@ -43,8 +43,8 @@ class Facts:
     def about(self, name: str, column: Any) -> ColumnRule:
         """What the policy declares about the column of the aggregate `name`."""
         if isinstance(column, str):
-            must_have(self.table.columns, column, f"the column of {name!r}")
-        return self.about_column(bind(self.table.relation, column, f"the column of {name!r}"))
+            must_have(self.table.columns, column, f"the column of {shown(name)}")
+        return self.about_column(bind(self.table.relation, column, f"the column of {shown(name)}"))
 
     def about_column(self, column: Any) -> ColumnRule:
         """What the policy declares about a column of the relation, also of a joined table; nothing about a computed
@@ -68,9 +68,11 @@ class Facts:
         most = _number(declared)
         if most is not None and given > most:
             if self.table.person is None:
-                raise InvalidParameter(f"rows_per_unit of {name!r} is 1 where each row is a person, got {given}.")
+                raise InvalidParameter(
+                    f"rows_per_unit of {shown(name)} is 1 where each row is a person, got {shown(given)}."
+                )
             raise InvalidParameter(
-                f"rows_per_unit of {name!r} is {given}, but the policy allows at most {most}; leave it out."
+                f"rows_per_unit of {shown(name)} is {shown(given)}, but the policy allows at most {most}; leave it out."
             )
         return given
 
@@ -106,7 +108,8 @@ class Facts:
         policy = _number(self.rule.groups_per_unit)
         if policy is not None and isinstance(given, int | float) and given > policy:
             raise InvalidParameter(
-                f"groups_per_unit is {given}, but the policy allows at most {policy}; leave it out to use {policy}."
+                f"groups_per_unit is {shown(given)}, but the policy allows at most {policy}; leave it out to use "
+                f"{policy}."
             )
         return given
 
@@ -116,7 +119,8 @@ class Facts:
         if is_private(low) or is_private(high):
             if rule.has_bounds and not rule.private_bounds:
                 raise InvalidParameter(
-                    f"bounds of {name!r} are to be found privately, but the policy declares [{rule.low}, {rule.high}]; "
+                    f"bounds of {shown(name)} are to be found privately, but the policy declares [{rule.low}, "
+                    f"{rule.high}]; "
                     "leave low and high out."
                 )
             return low, high
@@ -132,13 +136,14 @@ class Facts:
 
     def must_lie_within(self, name: str, column: Any, low: Any, high: Any, least: Any, most: Any) -> None:
         """Refuse bounds by hand that are wider than the declared ones."""
-        kind = bind(self.table.relation, column, f"the column of {name!r}").type()
+        kind = bind(self.table.relation, column, f"the column of {shown(name)}").type()
         for side, given, declared, sign in (("low", low, least, 1.0), ("high", high, most, -1.0)):
             hint = f"write {side}={declared}"
-            there, here = (as_bound(f"{side} of {name!r}", end, kind, hint) for end in (declared, given))
+            there, here = (as_bound(f"{side} of {shown(name)}", end, kind, hint) for end in (declared, given))
             if sign * here < sign * there:
                 raise InvalidParameter(
-                    f"{side} of {name!r} is {given}, but the policy declares {declared}; bounds by hand may only be "
+                    f"{side} of {shown(name)} is {given}, but the policy declares {declared}; bounds by hand "
+                    "may only be "
                     "narrower."
                 )
 
@@ -157,35 +162,39 @@ class Facts:
             for end, declared, below in ((edges[0], rule.low, True), (edges[-1], rule.high, False)):
                 if _beyond(end, declared, below):
                     raise InvalidParameter(
-                        f"edges of {name!r} reach {end}, but the policy declares [{rule.low}, {rule.high}]; edges by "
+                        f"edges of {shown(name)} reach {end}, but the policy declares [{rule.low}, "
+                        f"{rule.high}]; edges by "
                         "hand must lie within it."
                     )
 
     def categories(self, name: str, column: Any, given: tuple[Any, ...] | None) -> tuple[Any, ...]:
         """The categories of a histogram: as given, else as declared. Given ones must be on the declared list."""
-        bound = bind(self.table.relation, column, f"the column of {name!r}")
+        bound = bind(self.table.relation, column, f"the column of {shown(name)}")
         rule = self.about_column(bound)
         if given is None:
             if rule.values is None or is_private(rule.values):
                 raise IncompleteCall(_missing("edges or categories", "histogram('age', edges=[0, 18, 65, 120])"))
             return tuple(rule.values)
-        self.must_be_listed(f"categories of {name!r}", str(column), rule, given, bound.type())
+        self.must_be_listed(f"categories of {shown(name)}", str(column), rule, given, bound.type())
         return given
 
     def must_be_listed(self, role: str, column: str, rule: ColumnRule, given: Sequence[Any], kind: Any) -> None:
         """Refuse values by hand that are not on the declared list, or any list where values are found privately."""
         if is_private(rule.values):
             raise InvalidParameter(
-                f"{role} are listed by hand, but by the policy the values of {column!r} are found privately; leave "
+                f"{role} are listed by hand, but by the policy the values of {shown(column)} are found "
+                "privately; leave "
                 "the list out."
             )
         if rule.values is None:
             return
-        allowed = {checked_value(f"a value of {column!r}", value, kind) for value in rule.values}
+        allowed = {checked_value(f"a value of {shown(column)}", value, kind) for value in rule.values}
         for value in given:
             if value is None or checked_value(role, value, kind) not in allowed:
                 listed = ", ".join(map(repr, rule.values[:8])) + ", ..." * (len(rule.values) > 8)
-                raise InvalidParameter(f"{role} have {value!r}, which the policy does not list; it lists {listed}.")
+                raise InvalidParameter(
+                    f"{role} have {shown(value)}, which the policy does not list; it lists {listed}."
+                )
 
 
 def _number(limit: Any) -> int | None:
@@ -231,7 +240,7 @@ def _needs_bounds(what: str, name: str, policy: bool, low: bool) -> str:
     """The error for bounds that are neither given nor declared."""
     if policy:
         return (
-            f"{name!r} needs low and high, because the policy declares no bounds of this column; write "
+            f"{shown(name)} needs low and high, because the policy declares no bounds of this column; write "
             f"{what}(..., low=0, high=100), with bounds that do not come from the data."
         )
     examples = {

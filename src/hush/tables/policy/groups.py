@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import IncompleteCall, InvalidParameter
+from hush.errors import IncompleteCall, InvalidParameter, shown
 from hush.tables.group import Grouping, checked_keys, grouped, listed_keys
 from hush.tables.policy.facts import Facts
 from hush.tables.policy.rules import PRIVATE, ColumnRule, is_private
@@ -58,7 +58,8 @@ def _declared_keys(rules: dict[str, ColumnRule]) -> Any:
     for name, rule in rules.items():
         if rule.values is None:
             raise IncompleteCall(
-                f"group_by('{name}') needs keys=, because the policy declares no values of {name!r}; write a list of "
+                f"group_by('{name}') needs keys=, because the policy declares no values of {shown(name)}; write "
+                "a list of "
                 "keys, or keys='private' to find them with a part of delta."
             )
     if any(is_private(rule.values) for rule in rules.values()):
@@ -88,7 +89,7 @@ def _must_be_listed(facts: Facts, names: tuple[str, ...], keys: Any, rules: dict
     listed = listed_keys(names, keys)
     for i, name in enumerate(names):
         values = [key[i] for key in listed if len(key) > i]
-        facts.must_be_listed(f"keys of {name!r}", name, rules[name], values, facts.table.relation[name].type())
+        facts.must_be_listed(f"keys of {shown(name)}", name, rules[name], values, facts.table.relation[name].type())
 
 
 def _in_memory(keys: Any) -> Any:

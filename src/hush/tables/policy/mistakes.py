@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hush.errors import LARGEST_BUDGET, InvalidParameter, nearest
+from hush.errors import LARGEST_BUDGET, InvalidParameter, nearest, places_of_equals, shown, type_and_size
 from hush.tables.policy.rules import PRIVATE, ROW, ColumnRule, TableRule, Via, is_private
 
 __all__ = ["Mistake", "mistakes_in_tables", "must_be_right"]
@@ -47,7 +46,7 @@ def mistakes_in_tables(tables: Any) -> Iterator[Mistake]:
     for name, rule in tables.items():
         place = f"tables.{name}"
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            yield Mistake(place, f"the name of a table must be text, got {name!r}.")
+            yield Mistake(place, f"the name of a table must be text, got {shown(name)}.")
         if isinstance(rule, TableRule):
             yield from _in_table(place, rule)
             yield from _in_way(f"{place}.via", name, rule, tables)
@@ -62,9 +61,9 @@ def _in_table(place: str, rule: TableRule) -> Iterator[Mistake]:
     for key in ("name", "ledger", "engine", "population"):
         value = getattr(rule, key)
         if value is not None and (not isinstance(value, str) or not value.strip()):
-            yield Mistake(f"{place}.{key}", f"must be text, got {value!r}.")
+            yield Mistake(f"{place}.{key}", f"must be text, got {shown(value)}.")
     if not isinstance(rule.public, bool):
-        yield Mistake(f"{place}.public", f"must be true or false, got {rule.public!r}.")
+        yield Mistake(f"{place}.public", f"must be true or false, got {shown(rule.public)}.")
     elif rule.public:
         yield from _in_public_table(place, rule)
     else:
@@ -102,17 +101,17 @@ def _in_unit(place: str, rule: TableRule) -> Iterator[Mistake]:
         yield Mistake(where, 'is missing; name the column of the person, such as unit = "patient_id", or unit = "row".')
     elif isinstance(unit, tuple):
         if not unit or not all(isinstance(name, str) and name.strip() for name in unit):
-            yield Mistake(where, f"must be names of columns, got {list(unit)!r}.")
+            yield Mistake(where, f"must be names of columns, got {type_and_size(list(unit))}.")
         elif len(set(unit)) < len(unit):
-            yield Mistake(where, f"names {_twice(unit)!r} twice.")
+            yield Mistake(where, f"names a column twice, at {places_of_equals(unit)}.")
     elif not isinstance(unit, str) or not unit.strip():
-        yield Mistake(where, f"must be the name of a column, a list of names or {ROW!r}, got {unit!r}.")
+        yield Mistake(where, f"must be the name of a column, a list of names or {shown(ROW)}, got {shown(unit)}.")
     for key in ("groups_per_unit", "rows_per_unit"):
         value = getattr(rule, key)
         if value is None or (is_private(value) and unit != ROW):
             continue
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**63:
-            yield Mistake(f"{place}.{key}", f'must be a whole number, 1 or greater, or "private", got {value!r}.')
+            yield Mistake(f"{place}.{key}", f'must be a whole number, 1 or greater, or "private", got {shown(value)}.')
         elif unit == ROW and value != 1:
             yield Mistake(f"{place}.{key}", f'is 1 where each row is a person (unit = "row"), got {value}.')
 
@@ -132,21 +131,23 @@ def _in_way(place: str, name: str, rule: TableRule, tables: Mapping[str, Any]) -
         if part == "key" and value is None:
             continue
         if not isinstance(names, tuple) or not names or not all(isinstance(n, str) and n.strip() for n in names):
-            yield Mistake(f"{place}.{part}", f"must be a name, got {value!r}; {example}.")
+            yield Mistake(f"{place}.{part}", f"must be a name, got {shown(value)}; {example}.")
             return
     if len({1 if isinstance(part, str) else len(part) for part in (via.column, via.keys)}) > 1:
         yield Mistake(f"{place}.key", "must have as many columns as column has.")
     seen, here = {name}, via.table
     while here in tables and isinstance(tables[here], TableRule) and isinstance(tables[here].via, Via):
         if here in seen:
-            yield Mistake(f"{place}.table", f"leads back to {here!r}, and never to a table with a unit.")
+            yield Mistake(f"{place}.table", f"leads back to {shown(here)}, and never to a table with a unit.")
             return
         seen, here = seen | {here}, tables[here].via.table
     if here not in tables:
         hint = nearest(here, [other for other in tables if other != name])
-        yield Mistake(f"{place}.table", f"the policy has no table {here!r}; " + (f"{hint}?" if hint else "declare it."))
+        yield Mistake(
+            f"{place}.table", f"the policy has no table {shown(here)}; " + (f"{hint}?" if hint else "declare it.")
+        )
     elif getattr(tables[here], "public", False) is True or getattr(tables[here], "unit", None) == ROW:
-        yield Mistake(f"{place}.table", f"{here!r} has no unit of columns, so its rows lead to no person.")
+        yield Mistake(f"{place}.table", f"{shown(here)} has no unit of columns, so its rows lead to no person.")
 
 
 def _in_limits(place: str, rule: TableRule) -> Iterator[Mistake]:
@@ -157,9 +158,9 @@ def _in_limits(place: str, rule: TableRule) -> Iterator[Mistake]:
             continue
         fits = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if key == "max_epsilon" and not (fits and low < value <= high):
-            yield Mistake(f"{place}.{key}", f"must be greater than 0 and at most {high:g}, got {value!r}.")
+            yield Mistake(f"{place}.{key}", f"must be greater than 0 and at most {high:g}, got {shown(value)}.")
         if key == "max_delta" and not (fits and 0.0 <= value < high):
-            yield Mistake(f"{place}.{key}", f"must be from 0 to below 1, got {value!r}.")
+            yield Mistake(f"{place}.{key}", f"must be from 0 to below 1, got {shown(value)}.")
 
 
 # -- columns -------------------------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ def _in_limits(place: str, rule: TableRule) -> Iterator[Mistake]:
 def _in_column(place: str, rule: ColumnRule) -> Iterator[Mistake]:
     """The mistakes in one line of a column."""
     if not isinstance(rule.ask, bool):
-        yield Mistake(f"{place}.ask", f"must be true or false, got {rule.ask!r}.")
+        yield Mistake(f"{place}.ask", f"must be true or false, got {shown(rule.ask)}.")
     wrong = [
         Mistake(f"{place}.{side}", text) for side in ("low", "high") if (text := _wrong_bound(getattr(rule, side)))
     ]
@@ -185,13 +186,13 @@ def _wrong_bound(bound: Any) -> str:
         return ""
     if isinstance(bound, str):
         near = nearest(bound, [PRIVATE])
-        return f"must be a number, a date or {PRIVATE!r}, got {bound!r}{'; ' + near + '?' if near else '.'}"
+        return f"must be a number, a date or {shown(PRIVATE)}, got {shown(bound)}{'; ' + near + '?' if near else '.'}"
     if isinstance(bound, datetime.datetime) or (
         isinstance(bound, bool) or not isinstance(bound, int | float | datetime.date)
     ):
-        return f"must be a number, a date or {PRIVATE!r}, got {bound!r}."
+        return f"must be a number, a date or {shown(PRIVATE)}, got {shown(bound)}."
     if not isinstance(bound, datetime.date) and not math.isfinite(bound):
-        return f"must be a finite number, got {bound!r}."
+        return f"must be a finite number, got {shown(bound)}."
     return ""
 
 
@@ -204,7 +205,7 @@ def _in_bounds(place: str, low: Any, high: Any) -> Iterator[Mistake]:
         yield Mistake(f"{place}.{missing}", "is missing; declare low and high, or neither.")
     elif is_private(low) or is_private(high):
         if not (is_private(low) and is_private(high)):
-            yield Mistake(f"{place}.low", f"low and high are found together; write {PRIVATE!r} for both.")
+            yield Mistake(f"{place}.low", f"low and high are found together; write {shown(PRIVATE)} for both.")
     elif isinstance(low, datetime.date) != isinstance(high, datetime.date):
         yield Mistake(f"{place}.low", f"low and high must both be numbers or both be dates, got {low} and {high}.")
     elif low == high:
@@ -219,20 +220,20 @@ def _wrong_values(values: Any) -> Iterator[str]:
         return
     if isinstance(values, str):
         near = nearest(values, [PRIVATE])
-        yield f"must be a list or {PRIVATE!r}, got {values!r}{'; ' + near + '?' if near else '.'}"
+        yield f"must be a list or {shown(PRIVATE)}, got {shown(values)}{'; ' + near + '?' if near else '.'}"
     elif not isinstance(values, tuple):
-        yield f"must be a list or {PRIVATE!r}, got {_kind(values)}."
+        yield f"must be a list or {shown(PRIVATE)}, got {_kind(values)}."
     elif not values:
         yield f'is empty; list the values, or write values = "{PRIVATE}".'
     else:
         kinds = {_value_kind(value) for value in values}
         if None in kinds:
             bad = next(value for value in values if _value_kind(value) is None)
-            yield f"must be text, whole numbers, dates or truth values, got {bad!r}."
+            yield f"must be text, whole numbers, dates or truth values, got {type_and_size(bad)}."
         elif len(kinds) > 1:
             yield f"must be of one kind, got {' and '.join(sorted(map(str, kinds)))}."
         elif len(set(values)) < len(values):
-            yield f"lists {_twice(values)!r} twice."
+            yield f"lists a value twice, at {places_of_equals(values)}."
 
 
 def _value_kind(value: Any) -> str | None:
@@ -252,11 +253,7 @@ def _alike(place: str, names: Iterable[Any]) -> Iterator[Mistake]:
     for name in map(str, names):
         first = seen.setdefault(name.casefold(), name)
         if first != name:
-            yield Mistake(f"{place}.{name}", f"differs from {first!r} in case only; remove one of them.")
-
-
-def _twice(values: Iterable[Any]) -> Any:
-    return Counter(values).most_common(1)[0][0]
+            yield Mistake(f"{place}.{name}", f"differs from {shown(first)} in case only; remove one of them.")
 
 
 def _kind(value: Any) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hush.errors import HushError, InvalidParameter, budgets, deltas, nearest
+from hush.errors import HushError, InvalidParameter, budgets, deltas, nearest, shown
 from hush.tables.expression import must_have
 from hush.tables.policy.limits import as_its_people, must_be_allowed
 from hush.tables.policy.mistakes import Mistake, mistakes_in_tables, must_be_right
@@ -69,7 +69,7 @@ class Policy:
         known = ", ".join(map(repr, self.tables))
         hint = nearest(name, self.tables)
         raise InvalidParameter(
-            f"the policy has no table {name!r}; " + (f"{hint}?" if hint else f"its tables are {known}.")
+            f"the policy has no table {shown(name)}; " + (f"{hint}?" if hint else f"its tables are {known}.")
         )
 
     def open(self, name: str) -> Table:
@@ -81,7 +81,9 @@ class Policy:
 
         rule = self.rule(name)
         if rule.public:
-            raise InvalidParameter(f"{name!r} is a public table, which protects nobody; join it with another table.")
+            raise InvalidParameter(
+                f"{shown(name)} is a public table, which protects nobody; join it with another table."
+            )
         made = self._with_people(name, lambda columns: [column for column in columns if rule.may_ask(column)])
         made["roots"] = tuple(replace(root, rule=rule, called=name) for root in made["roots"])
         return Table(**made, limits=Limits(2**40), rule=replace(rule, ledger=self.ledger_path(name)))
@@ -96,11 +98,11 @@ class Policy:
 
         rule = self.rule(name)
         if not rule.public:
-            raise InvalidParameter(f"{name!r} is not a public table of the policy; its rows are protected.")
+            raise InvalidParameter(f"{shown(name)} is not a public table of the policy; its rows are protected.")
         opened = self._opened(name, rule)
         visible = [column for column in opened.relation.columns if rule.may_ask(column)]
         if not visible:
-            raise InvalidParameter(f"the policy allows no column of the public table {name!r}.")
+            raise InvalidParameter(f"the policy allows no column of the public table {shown(name)}.")
         return SideTable(Root(with_columns(opened, visible)))
 
     def ledger(self, name: str) -> Ledger | None:

@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from hush.errors import InvalidParameter, nearest
+from hush.errors import InvalidParameter, nearest, shown
 from hush.tables.policy.mistakes import Mistake
 from hush.tables.policy.rules import ColumnRule, TableRule, Via
 
@@ -26,13 +26,14 @@ def rules_of(path: Path) -> tuple[dict[str, TableRule], list[Mistake]]:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InvalidParameter(
-            f"there is no policy {str(path)!r}; make one with `hush policy new {path} --source FILE --unit COLUMN`."
+            f"there is no policy {shown(str(path))}; make one with `hush policy new {path} --source FILE --unit "
+            "COLUMN`."
         ) from None
     except (OSError, UnicodeDecodeError) as failure:
         reason = getattr(failure, "strerror", None) or "it is not text in UTF-8"
-        raise InvalidParameter(f"the policy {str(path)!r} cannot be read: {reason}.") from None
+        raise InvalidParameter(f"the policy {shown(str(path))} cannot be read: {reason}.") from None
     except tomllib.TOMLDecodeError as failure:
-        raise InvalidParameter(f"the policy {str(path)!r} is not TOML: {failure}.") from None
+        raise InvalidParameter(f"the policy {shown(str(path))} is not TOML: {failure}.") from None
     mistakes = list(_unknown("", document, ["tables"]))
     tables: dict[str, TableRule] = {}
     found = document.get("tables", {})
@@ -55,7 +56,7 @@ def _table(place: str, given: Mapping[str, Any], mistakes: list[Mistake]) -> Tab
     if isinstance(values.get("unit"), list):
         values["unit"] = tuple(values["unit"])
     if "source" in values and not isinstance(values["source"], str):
-        mistakes.append(Mistake(f"{place}.source", f"must be text, got {values['source']!r}."))
+        mistakes.append(Mistake(f"{place}.source", f"must be text, got {shown(values['source'])}."))
         values["source"] = "?"
     if isinstance(values.get("via"), Mapping):
         values["via"] = _via(f"{place}.via", values["via"], mistakes)
@@ -77,7 +78,7 @@ def _via(place: str, given: Mapping[str, Any], mistakes: list[Mistake]) -> Via:
 def _column(place: str, given: Any, mistakes: list[Mistake]) -> ColumnRule:
     """The rule of one column."""
     if not isinstance(given, Mapping):
-        mistakes.append(Mistake(place, f"must be a table, got {given!r}; {_LINE}."))
+        mistakes.append(Mistake(place, f"must be a table, got {shown(given)}; {_LINE}."))
         return ColumnRule()
     known = [field.name for field in fields(ColumnRule)]
     mistakes += _unknown(place, given, known)
@@ -104,7 +105,8 @@ def toml_of(tables: Mapping[str, TableRule]) -> str:
 def _table_lines(name: str, rule: TableRule) -> Iterator[str]:
     if not isinstance(rule.source, str | Path):
         raise InvalidParameter(
-            f"the source of the table {name!r} is a {type(rule.source).__name__}, which a file cannot hold; save it "
+            f"the source of the table {shown(name)} is a {type(rule.source).__name__}, which a file cannot "
+            "hold; save it "
             "as a Parquet file."
         )
     yield f"[tables.{key(name)}]"

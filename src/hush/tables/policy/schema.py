@@ -8,7 +8,7 @@ import datetime
 from collections.abc import Iterator
 from typing import Any
 
-from hush.errors import InvalidParameter, nearest
+from hush.errors import InvalidParameter, nearest, shown
 from hush.tables.bins import checked_value
 from hush.tables.bounded_value import value_kind
 from hush.tables.group import key_type
@@ -72,7 +72,7 @@ def _in_bounds(place: str, name: str, rule: ColumnRule, column: Any) -> Iterator
     for side in () if rule.private_bounds else ("low", "high"):
         bound = getattr(rule, side)
         try:
-            as_bound(f"{side} of {name!r}", bound, kind, "write a number")
+            as_bound(f"{side} of {shown(name)}", bound, kind, "write a number")
         except InvalidParameter as failure:
             wanted = "a date such as 2024-01-31" if kind.is_date() else "a number"
             other = kind.is_date() != isinstance(bound, datetime.date)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, nearest
+from hush.errors import InvalidParameter, nearest, shown
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
 from hush.tables.estimate import Linear, linear_forms
@@ -99,11 +99,11 @@ class Basis:
         if not isinstance(name, str) or name not in self.kinds:
             near = nearest(name, self.kinds)
             hint = near or f"it has {', '.join(self.kinds)}"
-            raise InvalidParameter(f"{what}: the answer has no column {name!r}; {hint}.")
+            raise InvalidParameter(f"{what}: the answer has no column {shown(name)}; {hint}.")
         if name not in self.forms:
             article = "" if what == "non_negative" else "a "
             raise InvalidParameter(
-                f"{what}: {name!r} is a {self.kinds[name]}, and {article}{what} needs counts or sums; ask for "
+                f"{what}: {shown(name)} is a {self.kinds[name]}, and {article}{what} needs counts or sums; ask for "
                 "tables.count() or tables.sum(...) in the same query."
             )
         return self.forms[name]
@@ -113,7 +113,8 @@ class Basis:
         form = self.form(name, "share")
         if form.signed:
             raise InvalidParameter(
-                f"share: {name!r} may be negative, and then a share of the total has no meaning; take the share of a "
+                f"share: {shown(name)} may be negative, and then a share of the total has no meaning; take the "
+                "share of a "
                 "count or of a sum with low=0 or more."
             )
         return form
@@ -123,7 +124,7 @@ class Basis:
         for name in names:
             if name not in self.keys:
                 keys = ", ".join(self.keys) or "none"
-                raise InvalidParameter(f"{what}: by={name!r} is no key of the answer; its keys are {keys}.")
+                raise InvalidParameter(f"{what}: by={shown(name)} is no key of the answer; its keys are {keys}.")
 
     def value(self, form: Linear, released: Any) -> Array:
         """The answer of each group before it was rounded to whole numbers."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported, must_be_level
+from hush.errors import InvalidParameter, Unsupported, must_be_level, shown
 from hush.numerics.rounding import next_up
 from hush.tables.arrow import arrow
 from hush.tables.noise_sum import MOST_LEVEL
@@ -81,7 +81,7 @@ def ratio(answer: Any, top: str, bottom: str, level: float | None) -> Any:
     basis, level = _basis(answer, "ratio"), _level(answer, level, MOST_OF_QUOTIENTS)
     forms = [basis.form(name, "ratio") for name in (top, bottom)]
     if top == bottom:
-        raise InvalidParameter(f"ratio needs two columns, got {top!r} twice.")
+        raise InvalidParameter(f"ratio needs two columns, got {shown(top)} twice.")
     units = [basis.layout.unit(form) for form in forms]
     a, b = (basis.value(form, answer.released) / unit for form, unit in zip(forms, units, strict=True))
     above, below = (basis.layout.weights(form) / unit for form, unit in zip(forms, units, strict=True))
@@ -134,7 +134,7 @@ def changed(answer: Any, keys: Any, columns: dict[str, Any], level: float, notes
     for name, cells in columns.items():
         for ending, cell in zip(("", "_low", "_high"), cells, strict=True):
             if f"{name}{ending}" in table.column_names:
-                raise InvalidParameter(f"the result would have the column {name + ending!r} twice; rename a key.")
+                raise InvalidParameter(f"the result would have the column {shown(name + ending)} twice; rename a key.")
             table = table.append_column(f"{name}{ending}", _as_column(cell))
     done = [*answer.receipt.get("post_processing", []), "; ".join(notes)]
     receipt = answer.receipt | {"post_processing": done, "level": level, "together": False}
@@ -206,7 +206,7 @@ def _parts(answer: Any, basis: Basis, by: Any, what: str) -> tuple[NDArray[np.in
 def _two_groups(answer: Any, basis: Basis, between: Any) -> tuple[int, int]:
     """The places of the two groups of a difference."""
     if isinstance(between, str) or not isinstance(between, Sequence) or len(between) != 2:
-        raise InvalidParameter(f"between needs two groups such as ('surgery', 'burns'), got {between!r}.")
+        raise InvalidParameter(f"between needs two groups such as ('surgery', 'burns'), got {shown(between)}.")
     columns = [answer.to_arrow().column(name).to_pylist() for name in basis.keys]
     known = {row: place for place, row in enumerate(zip(*columns, strict=True))}
     found = []
@@ -226,5 +226,5 @@ def _named(group: Any) -> str:
 
 def _some_groups(known: list[tuple[Any, ...]]) -> str:
     """The first groups of an answer, in words."""
-    shown = ", ".join(_named(key[0] if len(key) == 1 else key) for key in known[:5])
-    return f"its groups are {shown}{', ...' * (len(known) > 5)}" if shown else "it has no groups"
+    names = ", ".join(_named(key[0] if len(key) == 1 else key) for key in known[:5])
+    return f"its groups are {names}{', ...' * (len(known) > 5)}" if names else "it has no groups"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, Unsupported, shown
 from hush.tables.arrow import arrow
 from hush.tables.publish.basis import Basis, Bin
 
@@ -23,7 +23,7 @@ def non_negative(answer: Any, names: tuple[str, ...]) -> Any:
     for name in names:
         if basis.form(name, "non_negative").signed:
             raise InvalidParameter(
-                f"non_negative: {name!r} may be negative without noise, so 0 would be wrong; leave it out."
+                f"non_negative: {shown(name)} may be negative without noise, so 0 would be wrong; leave it out."
             )
     chosen = names or tuple(name for name, form in basis.forms.items() if not form.signed)
     table, pc = answer.to_arrow(), arrow().compute
@@ -42,7 +42,7 @@ def long_table(answer: Any, name: str | None) -> Any:
     chosen = [one for one in answer.names if name in (None, one, bins[one].histogram if one in bins else one)]
     if not chosen:
         known = dict.fromkeys(bins[one].histogram if one in bins else one for one in answer.names)
-        raise InvalidParameter(f"long: the answer has no column {name!r}; it has {', '.join(known)}.")
+        raise InvalidParameter(f"long: the answer has no column {shown(name)}; it has {', '.join(known)}.")
     ends = {f"{one}{end}" for one in answer.names for end in ("", "_low", "_high")}
     keys = [key for key in table.column_names if key not in ends]
     labels = [bins.get(one, Bin(one, "")) for one in chosen]
@@ -64,7 +64,9 @@ def must_suit_long(keys: Iterable[str]) -> None:
     """Refuse keys with the name of a column of the long form."""
     for word in keys:
         if word in _LONG:
-            raise InvalidParameter(f"long: the key {word!r} has the name of a column of the long form; rename the key.")
+            raise InvalidParameter(
+                f"long: the key {shown(word)} has the name of a column of the long form; rename the key."
+            )
 
 
 def beside(answer: Any, others: Sequence[Any], notes: Sequence[str] = ()) -> Any:
@@ -78,7 +80,9 @@ def beside(answer: Any, others: Sequence[Any], notes: Sequence[str] = ()) -> Any
             names.append(name)
             for column in (name, f"{name}_low", f"{name}_high"):
                 if column in table.column_names:
-                    raise InvalidParameter(f"the answer has a column {column!r} already; rename an aggregate or a key.")
+                    raise InvalidParameter(
+                        f"the answer has a column {shown(column)} already; rename an aggregate or a key."
+                    )
                 table = table.append_column(column, other.to_arrow().column(column))
         done += _new_parts(other.receipt["post_processing"], done)
     done += _new_parts(notes, done)

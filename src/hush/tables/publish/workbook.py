@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from hush.errors import InvalidParameter, needs
+from hush.errors import InvalidParameter, needs, shown
 from hush.ledger.entry import printable
-from hush.releasing.destination import part_file
 
 __all__ = ["must_have_excel", "write_workbook"]
 
@@ -28,25 +26,19 @@ def must_have_excel() -> None:
 def write_workbook(path: str | Path, table: Any, facts: Iterable[tuple[str, str]]) -> None:
     """Write the workbook. Text is written as text: no cell is read as a formula or as a link."""
     must_have_excel()
+    import xlsxwriter
+
     place = Path(path)
     if place.suffix != ".xlsx" or not place.absolute().parent.is_dir():
-        raise InvalidParameter(f"path must be a file that ends in .xlsx, in a folder that exists, got {str(path)!r}.")
+        raise InvalidParameter(
+            f"path must be a file that ends in .xlsx, in a folder that exists, got {shown(str(path))}."
+        )
     if table.num_rows > _MOST_ROWS:
         raise InvalidParameter(
             f"an Excel sheet holds {_MOST_ROWS} rows, and the answer has {table.num_rows}; write a .parquet file."
         )
-    held = _workbook(table, facts)
-    with part_file(place) as part:
-        part.write_bytes(held)
-
-
-def _workbook(table: Any, facts: Iterable[tuple[str, str]]) -> bytes:
-    """Both sheets, made in memory: temporary files would hold the answer too, and could fill another disk."""
-    import xlsxwriter
-
-    held = io.BytesIO()
-    plain = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
-    with xlsxwriter.Workbook(held, plain) as book:
+    plain = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    with xlsxwriter.Workbook(str(path), plain) as book:
         bold, day = book.add_format({"bold": True}), book.add_format({"num_format": "yyyy-mm-dd"})
         sheet = book.add_worksheet("answer")
         for i, name in enumerate(table.column_names):
@@ -59,7 +51,6 @@ def _workbook(table: Any, facts: Iterable[tuple[str, str]]) -> bytes:
         for row, (name, text) in enumerate(facts):
             beside.write_string(row, 0, printable(name), bold)
             beside.write_string(row, 1, printable(text))
-    return held.getvalue()
 
 
 def _write(sheet: Any, row: int, place: int, cell: Any, day: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hush.errors import shown
 from hush.tables.bounded_value import per_row
 from hush.tables.estimate import Scaled
 from hush.tables.expression import bind, ibis
@@ -29,7 +30,7 @@ class CountValues(Measure):
 
     def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
         """One total: the person's number of values, clamped to [0, rows_per_unit]."""
-        column = bind(relation, self.column, f"the column of {name!r}")
+        column = bind(relation, self.column, f"the column of {shown(name)}")
         rows = row_limit(name, self.rows_per_unit, limits)
         if self.low is None:
             value = ibis().cases((column.notnull(), ibis().literal(1, type="int64")), else_=ibis().null("int64"))

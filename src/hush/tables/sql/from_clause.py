@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from hush.errors import shown
 from hush.tables.policy import ColumnRule
 from hush.tables.policy.rules import is_private
 from hush.tables.sql.catalogue import Catalogue
@@ -89,7 +90,7 @@ def _opened(node: Any, policy: Catalogue, dialect: str) -> Scope:
     name = matching(node.name, policy.tables, quoted=bool(node.this.quoted))
     if name is None or policy.rule(name).public:
         raise Refused(
-            f"the policy has no table {node.name!r} that can be asked; its tables are {', '.join(policy.people)}",
+            f"the policy has no table {shown(node.name)} that can be asked; its tables are {', '.join(policy.people)}",
             node,
             _first(policy),
         )

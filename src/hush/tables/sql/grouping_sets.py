@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hush.errors import shown
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, key_table
@@ -198,7 +199,7 @@ class SetsPlan(OfStatement):
 
     def described(self, *, rows: int = 1000) -> str:
         """The plan in words."""
-        return f"statement: {' '.join(self.statement.parsed.text.split())}\n{self.plan!r}\nnothing was spent"
+        return f"statement: {' '.join(self.statement.parsed.text.split())}\n{shown(self.plan)}\nnothing was spent"
 
     def __repr__(self) -> str:
         return self.described()

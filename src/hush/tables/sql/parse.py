@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hush.errors import InvalidParameter, needs, one_of
+from hush.errors import InvalidParameter, needs, one_of, shown
 from hush.tables.sql.private_clause import without_private_clauses
 from hush.tables.sql.refusal import Refused
 
@@ -44,7 +44,7 @@ def parsed(text: str, dialect: str = "duckdb") -> Parsed:
     """The tree of one SELECT, checked to be exactly one statement."""
     one_of("dialect", dialect, DIALECTS)
     if not isinstance(text, str) or not text.strip():
-        raise InvalidParameter(f"a statement must be text such as SELECT COUNT(*) FROM visits, got {text!r}.")
+        raise InvalidParameter(f"a statement must be text such as SELECT COUNT(*) FROM visits, got {shown(text)}.")
     if len(text) > _LONGEST:
         raise InvalidParameter(f"the statement has {len(text)} characters; at most {_LONGEST} are read.")
     if _INVISIBLE.search(text):
@@ -126,6 +126,6 @@ def _first(failure: Exception) -> str:
     found = (getattr(failure, "errors", None) or [{}])[0]
     if found.get("highlight"):
         place = f"line {found['line']}, column {found['col']}"
-        return f"{str(found['description']).rstrip('. ')}, near {found['highlight']!r} in {place}"
+        return f"{str(found['description']).rstrip('. ')}, near {shown(found['highlight'])} in {place}"
     line = re.sub("\x1b\\[[0-9;]*m", "", str(failure)).strip().splitlines()[0]
     return line.rstrip(". ")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import IncompleteCall, InvalidParameter
+from hush.errors import IncompleteCall, InvalidParameter, shown
 from hush.tables.advice.plan import LimitsPlan
 from hush.tables.answer import Answer
 from hush.tables.asking import Asking
@@ -34,7 +34,9 @@ _LABEL = 200
 def statement(text: str, policy: Policy, dialect: str = "duckdb") -> Statement:
     """A SELECT over a table of the policy. What cannot be answered is refused, with a statement that can."""
     if not isinstance(policy, Policy):
-        raise InvalidParameter(f"policy must be a hush.tables.Policy, got {policy!r}; write Policy.read('hush.toml').")
+        raise InvalidParameter(
+            f"policy must be a hush.tables.Policy, got {shown(policy)}; write Policy.read('hush.toml')."
+        )
 
     tables = Catalogue(policy)
 

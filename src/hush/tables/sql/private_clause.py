@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, shown
 from hush.tables.sql.refusal import Refused
 
 __all__ = ["BOUNDED", "without_private_clauses"]
@@ -62,7 +62,7 @@ def _clause(tokens: list[Any], words: list[str], at: int) -> tuple[int, dict[str
             continue
         name, value = tokens[i].text.lower(), i + 2
         if words[i + 1 : i + 2] not in (["="], ["=>"]) or value >= len(words):
-            raise InvalidParameter(f"OPTIONS needs name = value, got {tokens[i].text!r}.")
+            raise InvalidParameter(f"OPTIONS needs name = value, got {shown(tokens[i].text)}.")
         if name not in _OPTIONS + _DECIDED:
             raise Refused(f"the option {name} is not known; hush reads {', '.join(_OPTIONS)}")
         end = value
@@ -82,7 +82,7 @@ def _option(name: str, text: str) -> Any:
     try:
         return int(text) if name.startswith("max_") else float(text)
     except ValueError as failure:
-        raise InvalidParameter(f"the option {name} needs a number, got {text!r}.") from failure
+        raise InvalidParameter(f"the option {name} needs a number, got {shown(text)}.") from failure
 
 
 def _opening(words: list[str], at: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hush.errors import InvalidParameter, nearest
+from hush.errors import InvalidParameter, nearest, shown
 from hush.tables.sql.cell import Cell
 from hush.tables.sql.logic import condition
 from hush.tables.sql.parse import parsed
@@ -35,7 +35,7 @@ def _rows(table: Any, dialect: str) -> Rows:
         found = matching(node.name, table.columns)
         if found is None:
             hint = nearest(node.name, table.columns) or f"the columns are {', '.join(table.columns[:20])}"
-            raise InvalidParameter(f"there is no column {node.name!r}; {hint}.")
+            raise InvalidParameter(f"there is no column {shown(node.name)}; {hint}.")
         return Cell(table[found])
 
     return Rows(cell, dialect)
@@ -44,12 +44,14 @@ def _rows(table: Any, dialect: str) -> Rows:
 def _node(text: str, dialect: str) -> Any:
     """The tree of exactly one expression. The text is never sent to an engine."""
     if not isinstance(text, str) or not text.strip():
-        raise InvalidParameter(f"an expression must be text such as age >= 18, got {text!r}.")
+        raise InvalidParameter(f"an expression must be text such as age >= 18, got {shown(text)}.")
     tree = parsed(f"SELECT {text}\nFROM rows", dialect).tree
     if type(tree).__name__ != "Select":
-        raise InvalidParameter(f"{text!r} is not one expression.")
+        raise InvalidParameter(f"{shown(text)} is not one expression.")
     refuse_clauses(tree, {"expressions", "from", "from_", "kind"})
     source = tree.args.get("from") or tree.args.get("from_")
     if len(tree.expressions) != 1 or source is None or source.this.sql() != "rows":
-        raise InvalidParameter(f"{text!r} is not one expression; write one, such as age >= 18 AND ward = 'surgery'.")
+        raise InvalidParameter(
+            f"{shown(text)} is not one expression; write one, such as age >= 18 AND ward = 'surgery'."
+        )
     return tree.expressions[0]

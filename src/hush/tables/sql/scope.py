@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hush.errors import nearest
+from hush.errors import nearest, shown
 from hush.tables.policy import TableRule
 from hush.tables.sql.cell import Cell
 from hush.tables.sql.logic import condition, conjuncts
@@ -66,7 +66,7 @@ class Scope:
             raise Refused("name a column", node)
         owner = node.args.get("table")
         if owner is not None and matching(owner.name, self.aliases, quoted=bool(owner.quoted)) is None:
-            raise Refused(f"{owner.name!r} is not the table of this FROM", node, _unqualified(node))
+            raise Refused(f"{shown(owner.name)} is not the table of this FROM", node, _unqualified(node))
         if self.is_unit(node):
             raise Refused(
                 f"{node.name} identifies people, so it may only be counted: COUNT(DISTINCT {self.unit})", node
@@ -84,8 +84,8 @@ class Scope:
             near = nearest(node.name, known)
             hint = f"{near}?" if near else f"the columns are {', '.join(list(known)[:20])}."
             if known is not self.columns and owner is not None:
-                raise Refused(f"{node.name!r} is not a column of {owner.name} that may be asked; {hint}", node)
-            raise Refused(f"there is no column {node.name!r} that may be asked; {hint}", node, _meant(near))
+                raise Refused(f"{shown(node.name)} is not a column of {owner.name} that may be asked; {hint}", node)
+            raise Refused(f"there is no column {shown(node.name)} that may be asked; {hint}", node, _meant(near))
         return known[found]
 
     def where(self, node: Any) -> Scope:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hush.errors import shown
 from hush.tables.policy.rules import is_private
 from hush.tables.sql.aggregates import Measures, has_aggregate, is_aggregate, named
 from hush.tables.sql.catalogue import Catalogue
@@ -103,7 +104,9 @@ def _tighter(option: str, options: Mapping[str, Any], most: Any, name: str) -> A
     if given < 1:
         raise Refused(f"{option} must be at least 1, got {given}")
     if most is not None and not is_private(most) and given > most:
-        raise Refused(f"{option} is {given}, but the policy has {name} = {most}, and a statement may only be tighter")
+        raise Refused(
+            f"{option} is {given}, but the policy has {name} = {shown(most)}, and a statement may only be tighter"
+        )
     return int(given)
 
 

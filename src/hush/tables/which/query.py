@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hush.calibration.extreme import asked_budget, extreme_budgets
-from hush.errors import InvalidParameter, Unsupported, called_like, whole
+from hush.errors import InvalidParameter, Unsupported, called_like, shown, whole
 from hush.tables.answer import Answer
 from hush.tables.chart import wrapped
 from hush.tables.column_noise import Shares, Spending
@@ -97,7 +97,7 @@ class KeysPlan(QueryPlan):
     def size_shown(self, groups: int) -> float:
         """The number of people, with so many groups each, whose group is shown with probability 0.9."""
         if whole("groups", groups, 1, "write size_shown(groups=1)") > self.query.grouping.groups:
-            raise InvalidParameter(f"groups must be from 1 to {self.query.grouping.groups}, got {groups!r}.")
+            raise InvalidParameter(f"groups must be from 1 to {self.query.grouping.groups}, got {shown(groups)}.")
         spent: Spending = self.spent
         assert spent.rule is not None
         size = spent.rule.size_shown(spent.mechanisms[UNITS])
@@ -108,8 +108,8 @@ class KeysPlan(QueryPlan):
         spent, most = self.spent, self.query.grouping.groups
         lines = [*self._summary(), "", "only keys are published, without any number"]
         if spent.ladder:
-            shown = f"a group is shown if the noisy sum of weights is at least {spent.threshold:.6g}"
-            lines += wrapped(f"{weights_in_words(spent.ladder)}; {shown}")
+            rule = f"a group is shown if the noisy sum of weights is at least {spent.threshold:.6g}"
+            lines += wrapped(f"{weights_in_words(spent.ladder)}; {rule}")
         else:
             lines += wrapped(f"a group is shown if its noisy number of people is at least {spent.threshold:.4g}")
         sizes = [f"{self.size_shown(d):.3g} people with {d}" for d in sorted({1, max(1, most // 4), most})]

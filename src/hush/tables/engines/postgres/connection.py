@@ -10,7 +10,7 @@ import weakref
 from contextlib import suppress
 from typing import Any
 
-from hush.errors import InvalidParameter, Unsupported, needs
+from hush.errors import InvalidParameter, Unsupported, needs, shown
 from hush.tables.engines.contract import Source
 from hush.tables.engines.postgres import must_be_utf8
 from hush.tables.expression import ibis, must_have
@@ -46,7 +46,7 @@ def open_address(address: str, name: str | None) -> Source:
         except psycopg.Error as failure:
             trouble = reason(failure)
         if connection is None:
-            raise InvalidParameter(f"the PostgreSQL server at {shown(parts)} cannot be reached: {trouble}.")
+            raise InvalidParameter(f"the PostgreSQL server at {address(parts)} cannot be reached: {trouble}.")
         connection.read_only = True
         return connection
 
@@ -56,7 +56,7 @@ def open_address(address: str, name: str | None) -> Source:
         backend = ibis().postgres.from_connection(first)
     weakref.finalize(backend, first.close)
     must_be_utf8(backend)
-    schema, table = chosen(backend.con.execute(TABLES).fetchall(), name, shown(parts))
+    schema, table = chosen(backend.con.execute(TABLES).fetchall(), name, address(parts))
     place = server_of(backend)  # read now: this connection is closed when its table is forgotten
     label = f"postgresql://{place[0]}:{place[1]}/{place[2]}, table {schema}.{table}"
 
@@ -92,9 +92,9 @@ def reason(failure: Exception) -> str:
     return "the connection failed"
 
 
-def shown(parts: dict[str, Any]) -> str:
+def address(parts: dict[str, Any]) -> str:
     """The server and the database, without user and password."""
-    return f"{parts.get('host') or 'the default host'}, database {parts.get('dbname') or 'of the default name'!r}"
+    return f"{parts.get('host') or 'the default host'}, database {shown(parts.get('dbname') or 'of the default name')}"
 
 
 def chosen(found: list[tuple[str, str, bool]], name: str | None, where: str) -> tuple[str, str]:

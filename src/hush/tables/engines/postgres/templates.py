@@ -47,17 +47,17 @@ TO_BIGINT = within("(-9223372036854775809)::numeric", "9223372036854775808::nume
 FLOAT_TO_BIGINT = within("'-9223372036854777856'::float8", "'9223372036854775808'::float8") + "::bigint"
 #: x + y of floats. Only two huge numbers overflow: then half of the sum is compared, which rounds in the same way.
 ADD_FLOATS = (
-    f"CASE WHEN ABS(x) > '{2.0**969!r}'::float8 AND ABS(y) > '{2.0**969!r}'::float8 AND ABS(x) < {INF} "
-    f"AND ABS(y) < {INF} AND ABS(x * 0.5::float8 + y * 0.5::float8) >= '{2.0**1023!r}'::float8 "
+    f"CASE WHEN ABS(x) > '{2.0**969}'::float8 AND ABS(y) > '{2.0**969}'::float8 AND ABS(x) < {INF} "
+    f"AND ABS(y) < {INF} AND ABS(x * 0.5::float8 + y * 0.5::float8) >= '{2.0**1023}'::float8 "
     f"THEN SIGN(x) * {INF} ELSE x + y END"
 )
 #: x * y of floats. The factors are scaled by powers of two, so that the test itself neither overflows nor underflows.
 MULTIPLY_FLOATS = (
     f"CASE WHEN ABS(x) < {INF} AND ABS(y) < {INF} AND ABS(x) > 1 AND ABS(y) > 1 THEN "
-    f"CASE WHEN ABS(x) * '{2.0**-512!r}'::float8 * (ABS(y) * '{2.0**-512!r}'::float8) >= 1 "
+    f"CASE WHEN ABS(x) * '{2.0**-512}'::float8 * (ABS(y) * '{2.0**-512}'::float8) >= 1 "
     f"THEN SIGN(x) * SIGN(y) * {INF} ELSE x * y END "
-    f"WHEN ABS(x) < 1 AND ABS(y) < 1 AND x <> 0 AND y <> 0 AND LEAST(ABS(x), ABS(y)) < '{2.0**-52!r}'::float8 THEN "
-    f"CASE WHEN ABS(x) * '{2.0**537!r}'::float8 * (ABS(y) * '{2.0**537!r}'::float8) <= 0.5 "
+    f"WHEN ABS(x) < 1 AND ABS(y) < 1 AND x <> 0 AND y <> 0 AND LEAST(ABS(x), ABS(y)) < '{2.0**-52}'::float8 THEN "
+    f"CASE WHEN ABS(x) * '{2.0**537}'::float8 * (ABS(y) * '{2.0**537}'::float8) <= 0.5 "
     "THEN SIGN(x) * SIGN(y) * 0.0::float8 ELSE x * y END ELSE x * y END"
 )
 #: x / y of floats. Numbers beyond float64 become infinite or 0. Division by zero gives what IEEE 754 says.
@@ -65,12 +65,12 @@ DIVIDE_FLOATS = (
     "CASE WHEN y = 0 THEN CASE WHEN x = 0 OR x = 'NaN'::float8 THEN 'NaN'::float8 "
     f"WHEN (x > 0) = (y::text = '-0') THEN -{INF} ELSE {INF} END "
     f"WHEN x = 0 OR ABS(x) >= {INF} OR ABS(y) >= {INF} THEN x / y "
-    f"WHEN ABS(y) < 1 AND ABS(x) > '{2.0**-51!r}'::float8 "
-    f"AND (ABS(x) > '{2.0**400!r}'::float8 OR ABS(y) < '{2.0**-400!r}'::float8) THEN "
-    f"CASE WHEN (ABS(x) * '{2.0**-537!r}'::float8) / (ABS(y) * '{2.0**537!r}'::float8) >= '{2.0**-50!r}'::float8 "
+    f"WHEN ABS(y) < 1 AND ABS(x) > '{2.0**-51}'::float8 "
+    f"AND (ABS(x) > '{2.0**400}'::float8 OR ABS(y) < '{2.0**-400}'::float8) THEN "
+    f"CASE WHEN (ABS(x) * '{2.0**-537}'::float8) / (ABS(y) * '{2.0**537}'::float8) >= '{2.0**-50}'::float8 "
     f"THEN SIGN(x) * SIGN(y) * {INF} ELSE x / y END "
-    f"WHEN ABS(y) > 1 AND ABS(x) < 1 AND (ABS(y) > '{2.0**900!r}'::float8 OR ABS(x) < '{2.0**-100!r}'::float8) THEN "
-    f"CASE WHEN (ABS(x) * '{2.0**537!r}'::float8) / (ABS(y) * '{2.0**-537!r}'::float8) <= 0.5 "
+    f"WHEN ABS(y) > 1 AND ABS(x) < 1 AND (ABS(y) > '{2.0**900}'::float8 OR ABS(x) < '{2.0**-100}'::float8) THEN "
+    f"CASE WHEN (ABS(x) * '{2.0**537}'::float8) / (ABS(y) * '{2.0**-537}'::float8) <= 0.5 "
     "THEN SIGN(x) * SIGN(y) * 0.0::float8 ELSE x / y END ELSE x / y END"
 )
 #: The largest whole number not above x / y; null if y is 0.
@@ -80,7 +80,7 @@ EXACT_FLOOR_DIVIDE = (
 )
 #: A float rounded to a whole number, halves away from zero.
 HALF_AWAY = (
-    f"CASE WHEN ABS(x) < '{2.0**52!r}'::float8 THEN SIGN(x) * (FLOOR(ABS(x)) + "
+    f"CASE WHEN ABS(x) < '{2.0**52}'::float8 THEN SIGN(x) * (FLOOR(ABS(x)) + "
     "CASE WHEN ABS(x) - FLOOR(ABS(x)) >= 0.5 THEN 1 ELSE 0 END) ELSE x END"
 )
 
@@ -113,7 +113,7 @@ def replaced(body: Any, operands: dict[str, Any]) -> Any:
 
 def times_constant(factor: float) -> str:
     """x times a constant, with infinity and 0 where PostgreSQL would stop."""
-    plain = f"x * '{factor!r}'::float8"
+    plain = f"x * '{factor}'::float8"
     if not math.isfinite(factor) or factor == 0.0 or abs(factor) == 1.0:
         return plain
     if abs(factor) > 1.0:
@@ -123,7 +123,7 @@ def times_constant(factor: float) -> str:
 
 def over_constant(divisor: float) -> str:
     """x divided by a constant other than 0, likewise."""
-    plain = f"x / '{divisor!r}'::float8"
+    plain = f"x / '{divisor}'::float8"
     if not math.isfinite(divisor) or abs(divisor) == 1.0:
         return plain
     if abs(divisor) < 1.0:
@@ -135,8 +135,8 @@ def outside(plain: str, *, below: bool, last: float, sign: float) -> str:
     """The plain operation where its result is a float. Up to `last` it is 0 (`below`); beyond `last` it is infinite."""
     way = "" if sign > 0 else "-"
     if below:
-        return f"CASE WHEN ABS(x) <= '{last!r}'::float8 THEN x * {way}0.0::float8 ELSE {plain} END"
-    return f"CASE WHEN ABS(x) > '{last!r}'::float8 AND ABS(x) < {INF} THEN SIGN(x) * {way}{INF} ELSE {plain} END"
+        return f"CASE WHEN ABS(x) <= '{last}'::float8 THEN x * {way}0.0::float8 ELSE {plain} END"
+    return f"CASE WHEN ABS(x) > '{last}'::float8 AND ABS(x) < {INF} THEN SIGN(x) * {way}{INF} ELSE {plain} END"
 
 
 def last_float(holds: Any) -> float:
