@@ -108,7 +108,7 @@ def federation(parts: list, test: tuple, family: str, options: argparse.Namespac
     # "central" assumes that secure aggregation carries the messages. If the server sees each message, write "local" and
     # plan the budget for it.
     strategy = ShareStrategy(terms, budgets, view="central", colluding=COLLUDING, client=lambda node: names[node])
-    client, server = ClientApp(mods=[ShareMod(terms)]), ServerApp()
+    client, server = ClientApp(mods=[ShareMod(terms, view="central")]), ServerApp()
 
     @client.train()
     def train(msg: Message, context: object) -> Message:

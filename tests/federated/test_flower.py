@@ -45,7 +45,7 @@ class Watched(SecureEntropy):
 
 def training(calls: list[int], **options) -> ClientApp:
     """A client app that adds PULL to every number and talks too much."""
-    app = ClientApp(mods=[ShareMod(**options)])
+    app = ClientApp(mods=[ShareMod(**({"view": "central"} | options))])
 
     @app.train()
     def train(msg: Message, context: Context) -> Message:
@@ -144,7 +144,7 @@ def test_only_noisy_integers_leave_a_client():
 def test_updates_are_clipped():
     """An app that returns a huge update moves the sum by the clip at most."""
     terms = agree(500.0, 1.0, 5, 4, rounds=1, delta=1e-9, family="gaussian")
-    app = ClientApp(mods=[ShareMod(terms)])
+    app = ClientApp(mods=[ShareMod(terms, view="central")])
 
     @app.train()
     def train(msg: Message, context: Context) -> Message:
@@ -189,7 +189,7 @@ def test_a_client_can_keep_its_own_ledger():
     terms = agree(1.0, 1.0, 5, 3, rounds=2, delta=0.0)
     own = hush.Ledger(None, epsilon=1.01 * terms.epsilon("local", 0.0, rounds=2), delta=1e-9)
     calls, entropy = [], Watched()
-    app = training(calls, terms=terms, entropy=entropy, ledger=lambda context: own)
+    app = training(calls, terms=terms, entropy=entropy, ledger=lambda context: own, view="local")
     for _ in range(2):
         assert UPDATE in _asked("train", app).content.array_records
     assert (len(own.entries), entropy.draws) == (2, 2)
@@ -208,7 +208,7 @@ def test_what_is_not_protected_does_not_leave():
     assert calls == []
     allowed = _asked("evaluate", training(calls, terms=terms, unprotected=["evaluate"]))
     assert allowed.content.metric_records["metrics"]["loss"] == 0.123
-    broken = ClientApp(mods=[ShareMod(terms)])
+    broken = ClientApp(mods=[ShareMod(terms, view="central")])
 
     @broken.train()
     def train(msg: Message, context: Context) -> Message:
@@ -217,7 +217,7 @@ def test_what_is_not_protected_does_not_leave():
     reply = _asked("train", broken)
     assert reply.has_error() and SECRET not in reply.error.reason
     own = hush.Ledger(None, epsilon=100.0, delta=1e-9)
-    wrong = training(calls, terms=agree(1.0, 1.0, 7, 3, rounds=1, delta=0.0), ledger=own)
+    wrong = training(calls, terms=agree(1.0, 1.0, 7, 3, rounds=1, delta=0.0), ledger=own, view="local")
     assert _asked("train", wrong).error.reason == "hush: update refused"
     assert own.entries == ()
 

@@ -55,7 +55,7 @@ from flwr.clientapp import ClientApp
 from fed import TERMS
 from hush.federated.flower import ShareMod
 
-app = ClientApp(mods=[ShareMod(TERMS)])
+app = ClientApp(mods=[ShareMod(TERMS, view="central")])
 
 
 @app.train()

@@ -125,7 +125,8 @@ def test_what_sums_become(target):
     text = str(made)
     assert "each of 100 parties adds" in text
     assert "60 of them together add" in text
-    assert "one message alone" in text
+    assert "epsilon" not in text, "a share is for no sensitivity, so it has no epsilon"
+    assert "share.central(sensitivity)" in text
 
 
 def test_totals_by_name():

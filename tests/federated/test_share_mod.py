@@ -28,7 +28,7 @@ CONSTANT = {"hush: training failed", "hush: update refused", "hush: budget refus
 
 
 def client(returned: Callable[[Message], object], **options: object) -> ClientApp:
-    app = ClientApp(mods=[ShareMod(agree(1.0, 1.0, 3, 2, rounds=1, delta=0.0), **options)])
+    app = ClientApp(mods=[ShareMod(agree(1.0, 1.0, 3, 2, rounds=1, delta=0.0), **({"view": "central"} | options))])
 
     @app.train()
     def train(msg: Message, context: object) -> Message:
@@ -80,6 +80,34 @@ def test_a_refusing_ledger_of_a_client_says_only_that(caplog):
 
     small = hush.Ledger(None, epsilon=1e-3, delta=1e-9)
     for ledger in (broken, small):
-        reply, data = asked(client(_model(np.full(3, 0.1)), ledger=ledger))
+        reply, data = asked(client(_model(np.full(3, 0.1)), ledger=ledger, view="local"))
         assert reply.error.reason == "hush: budget refused" and SECRET.encode() not in data
     assert small.entries == ()
+
+
+def test_a_client_answers_the_rounds_of_its_terms_and_no_more():
+    """A server that asks again and again gets two answers for two rounds, and one constant text after that. A new run
+    starts with a new state: over all runs a ledger holds.
+    """
+    terms = agree(4.0, 1.0, 3, 5, rounds=2, delta=0.0, honest=4)
+    app = ClientApp(mods=[ShareMod(terms, view="central")])
+
+    @app.train()
+    def train(msg: Message, context: object) -> Message:
+        return Message(RecordDict({"arrays": ArrayRecord([np.array([0.3, -0.2, 0.1])])}), reply_to=msg)
+
+    grid = Rehearsal(app, 1)
+    replies = []
+    for _ in range(5):
+        ask = Message(RecordDict({"arrays": ArrayRecord([np.zeros(3)])}), dst_node_id=1, message_type="train")
+        replies += grid.send_and_receive([ask])
+    assert [reply.has_error() for reply in replies] == [False, False, True, True, True]
+    assert {reply.error.reason for reply in replies[2:]} == {"hush: budget refused"}
+
+
+def test_a_server_that_sees_each_message_is_not_trusted_with_the_budget():
+    terms = agree(4.0, 1.0, 3, 5, rounds=2, delta=0.0)
+    with pytest.raises(hush.InvalidParameter, match=r"view='local' needs the client's own ledger.*ledger=hush\.Ledger"):
+        ShareMod(terms, view="local")
+    with pytest.raises(hush.InvalidParameter, match="view"):
+        ShareMod(terms, view="server")

@@ -53,7 +53,7 @@ def test_nobody_pays_for_a_round_that_cannot_be_opened():
     for node in (1, 2):
         assert budgets.charge(str(node), terms.charges("central"))
     strategy, server = ShareStrategy(terms, budgets, view="central"), ServerApp()
-    app = ClientApp(mods=[ShareMod(terms)])
+    app = ClientApp(mods=[ShareMod(terms, view="central")])
 
     @app.train()
     def train(msg: Message, context: object) -> Message:

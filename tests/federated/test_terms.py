@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -299,3 +300,21 @@ def test_extra_delta_is_read_at_the_epsilon_of_everything() -> None:
     assert coarse.extra_delta(rounds=1) >= whole  # unless told: that of all rounds at a smaller delta
     stable = agree(4.0, 1.0, 3, 10, rounds=2, delta=0.0)
     assert stable.extra_delta(view="local") > stable.extra_delta() > 0.0
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize(("family", "delta"), [("stable", 0.0), ("gaussian", 1e-6)])
+@pytest.mark.parametrize("clip", [1.0, 4.0])
+def test_printed_terms_say_the_guarantee_for_their_clip(neighbours, family, delta, clip):
+    """Of one round and of all, in both views; rounded up, and never by more than one in the last digit."""
+    terms = agree(8.0, clip, 8, 10, rounds=5, delta=delta, honest=8, family=family, neighbours=neighbours)
+    text = str(terms)
+    assert "sensitivity" not in text and f"{terms.norm} {clip:g}" in text
+    found = re.findall(r"epsilon ([\d.]+) in a round and ([\d.]+) in all 5, delta ([-+ e.\d]+)", text)
+    assert len(found) == 2
+    for view, (one, whole, share_of) in zip(("central", "local"), found, strict=True):
+        for shown, rounds in ((one, 1), (whole, 5)):
+            true = terms.epsilon(view, delta, rounds=rounds)
+            assert true <= float(shown) <= true * 1.001
+        parts = [float(part) for part in share_of.split(" + ")]
+        assert parts[:-1] == [delta][: len(parts) - 1] and parts[-1] >= terms.extra_delta(view=view)

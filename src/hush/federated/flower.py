@@ -48,12 +48,13 @@ __all__ = ["ShareMod", "ShareStrategy"]
 
 #: Names of records in messages.
 UPDATE, STOP, STOPPED = "hush-update", "hush-stop", "hush-stopped"
+ANSWERS = "hush-answers"  # in the state of a client
 REFUSED = 6  # Flower's error code for a mod that fails
 _LOG = logging.getLogger("hush.federated")  # the client's log: errors can quote the data, so they stay on the client
 
 
 class ShareMod:
-    """A Flower client mod: `ClientApp(mods=[ShareMod(terms)])`.
+    """A Flower client mod: `ClientApp(mods=[ShareMod(terms, view="central")])`.
 
     The update is the model that the app returns minus the model that it received, over all arrays in order. The mod
     clips it, rounds it to the lattice and adds the client's share (`terms.message`). Nothing else that the app returns
@@ -61,9 +62,12 @@ class ShareMod:
     Messages other than training messages would not be protected. They are refused, unless `unprotected` names their
     type.
 
+    A client answers `terms.rounds` training messages of a run and no more: it counts them in the state of its Flower
+    context, before the draw. After that the server receives "budget refused", whatever it asks.
+    view: what is seen of this message: "central" if a secure aggregation protocol carries it, "local" if the server
+    sees it alone. "local" needs `ledger`, because then the server is the one to be guarded against.
     ledger: the client's ledger, or a function that returns it for a Flower Context. It is charged before the draw, for
-    `view` ("local" is the cost of showing this message alone). If it refuses, the server receives only "budget
-    refused". A client with a ledger does not need to trust the server's accounting.
+    `view`, and holds over all runs. A client with a ledger does not need to trust the server's accounting.
 
     If anything fails after training starts, the server receives one of three constant texts; the cause is written to
     the client's log "hush.federated".
@@ -73,12 +77,17 @@ class ShareMod:
         self,
         terms: Terms,
         *,
+        view: str,
         ledger: Ledger | Callable[[Context], Ledger] | None = None,
-        view: str = "local",
         unprotected: Iterable[str] = (),
         entropy: Entropy | None = None,
     ) -> None:
         self._terms, self._ledger, self._view = terms, ledger, one_of("view", view, ("central", "local"))
+        if self._view == "local" and ledger is None:
+            raise InvalidParameter(
+                "view='local' needs the client's own ledger, because the server sees each message; "
+                "write ledger=hush.Ledger('mine.ledger', epsilon=8, delta=1e-6)."
+            )
         self._unprotected, self._entropy = frozenset(unprotected), entropy
 
     def __call__(self, msg: Message, ctxt: Context, call_next: Callable[[Message, Context], Message]) -> Message:
@@ -112,9 +121,19 @@ class ShareMod:
         return Message(record, reply_to=msg)
 
     def _paid(self, ctxt: Context) -> Payment:
-        """A payment from the client's ledger; without one it is unaccounted, because the server keeps the budget."""
+        """A payment from the client's ledger; without one it is unaccounted. The answer is counted first."""
+        answered = _answers(ctxt)
+        if answered >= self._terms.rounds:
+            raise BudgetExceeded(f"this client has answered the {self._terms.rounds} rounds of its terms.")
+        ctxt.state[ANSWERS] = ConfigRecord({"count": answered + 1})
         own = self._ledger if self._ledger is None or isinstance(self._ledger, Ledger) else self._ledger(ctxt)
         return self._terms.pay(own, view=self._view, label=f"run {ctxt.run_id}")
+
+
+def _answers(ctxt: Context) -> int:
+    """How many training messages the client has answered in this run."""
+    kept = ctxt.state.config_records.get(ANSWERS)
+    return 0 if kept is None else int(kept["count"])  # type: ignore[arg-type]
 
 
 def _refusal(msg: Message, reason: str) -> Message:

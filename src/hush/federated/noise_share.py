@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,7 +15,6 @@ from hush.federated.sum_curve import rounded_sum_curve, rounded_vectors_curve
 from hush.ledger.payment import Payment, must_be_payment
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law, Noise
-from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Charge
 from hush.privacy.compose import curve
 from hush.privacy.curve import Curve
@@ -150,11 +148,9 @@ class Share:
             )
         else:
             lines.append(f"together they add {in_words(self.target)}")
-        unit, d = self.target.step if self.target.discrete else 1.0, self.target.dimension
-        move = unit if d is None else Sensitivity(linf=unit, dimension=d, one_sided=True)
-        many = "" if d is None else f" of {d} numbers in one direction"
-        for name, law in (("the sum", self.target), ("one message alone", self.noise)):
-            lines.append(f"privacy of {name}, for sensitivity {unit:g}{many}: {_in_words(curve(law, move))}")
+        lines.append(
+            "the privacy depends on how far one party moves the sum: share.central(sensitivity), share.local(...)"
+        )
         return "; ".join(lines)
 
 
@@ -170,18 +166,6 @@ def _total_in_words(made: Share) -> str:
         return in_words(made.total)
     except Unsupported as refused:
         return f"more noise ({refused})"
-
-
-def _in_words(made: Curve) -> str:
-    """The pure epsilon, or the epsilon at delta 1e-6 if there is no pure one."""
-    if math.isfinite(made.pure_epsilon):
-        return f"pure epsilon {rounded_up(made.pure_epsilon, 4)}"
-    found = float(np.asarray(made.epsilon(1e-6)))
-    return (
-        f"epsilon {rounded_up(found, 4)} at delta 1e-6, no pure epsilon"
-        if math.isfinite(found)
-        else "no finite epsilon, even at delta 1e-6"
-    )
 
 
 def share(noise: Noise, parties: int, *, honest: int | None = None) -> Share:

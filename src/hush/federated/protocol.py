@@ -33,7 +33,7 @@ from hush.ledger.payment import Payment, must_be_payment, pay
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
 from hush.noise.stable import Stable
-from hush.numerics.rounding import ELEMENTARY, up
+from hush.numerics.rounding import ELEMENTARY, decimal_up, up
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
@@ -213,10 +213,24 @@ class Terms:
         return projected(vector, self.clip, self.norm)
 
     def __str__(self) -> str:
+        whom = "with or without a client" if self.neighbours == "add-remove" else "whatever update a client has"
+        share, target = in_words(self.share.noise), in_words(self.share.target)
         return (
-            f"{self.share.parties} clients, {self.coordinates} coordinates clipped to {self.norm} {self.clip:g}, "
-            f"{self.share}, any {self.share.honest} together {in_words(self.share.target)}, lattice step {self.step:g}"
+            f"{self.share.parties} clients, {self.coordinates} coordinates clipped to {self.norm} {self.clip:g}, each "
+            f"client adds {share}, any {self.share.honest} together {target}, lattice step {self.step:g}; {whom}, "
+            f"the sums have {self._in_words('central')}; the messages of a client have {self._in_words('local')}"
         )
+
+    def _in_words(self, view: str) -> str:
+        """The guarantee of one round and of all rounds: pure, or at delta 1e-6 if there is no pure one."""
+        delta = 0.0 if math.isfinite(self.curve(view, rounds=1).pure_epsilon) else 1e-6
+        found = [self.epsilon(view, delta, rounds=turns) for turns in (1, self.rounds)]
+        if not math.isfinite(found[1]):
+            return f"no finite epsilon at delta {delta:g}"
+        one, all_of_them = (decimal_up(epsilon, 4) for epsilon in found)
+        extra = decimal_up(self.extra_delta(view=view), 2)
+        share_of = f"delta {extra}" if delta == 0.0 else f"delta {delta:g} + {extra}"
+        return f"epsilon {one} in a round and {all_of_them} in all {self.rounds}, {share_of}"
 
 
 def _gaussian_noise(budget: Budget, reach: float, rounds: int) -> Law:
