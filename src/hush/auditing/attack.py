@@ -16,13 +16,14 @@ from hush.auditing.bound import clopper_pearson, epsilon_lower, trials_needed
 from hush.auditing.claim import claim_of
 from hush.auditing.event import Choice, Pair, Proposal, choose
 from hush.auditing.precision import bit_proposals
+from hush.auditing.replay import replay
 from hush.auditing.result import AuditResult, Evidence
 from hush.auditing.search import coordinates, set_proposals, views
 from hush.auditing.target import Target, collect
 from hush.errors import reject, whole, within
 from hush.privacy.sensitivity import Sensitivity
 
-__all__ = ["Found", "audit"]
+__all__ = ["Audit", "Found", "audit"]
 
 _TESTS = 4  # events: one set and one pattern of low bits, for each input
 _MOST = 100_000_000  # draws per input; with their sorted copies they need about 6 GB of memory for single numbers
@@ -51,62 +52,76 @@ class Found:
     held: Pair
 
 
-def audit(
-    target: Any,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    inputs: Any = None,
-    sensitivity: Sensitivity | None = None,
-    samples: int = 200_000,
-    confidence: float = 0.999999,
-    batch: int = 100_000,
-    vectorised: bool | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> AuditResult:
-    """Attack a claim of (epsilon, delta)-privacy: a lower bound on epsilon at delta, from outputs under two
-    neighbouring inputs.
-
-    target: a function f(value, size) that returns `size` independent outputs (numbers, or rows of numbers), or f(value)
-    that returns one (vectorised= states which, if the signature is unclear); or a Plan, a Mechanism or a noise, which
-    is drawn exactly on its lattice, as a release would be. For a Plan, the claim is its guarantee, and the inputs
-    differ by as much as its sensitivity allows. Otherwise epsilon is required; delta defaults to 0 and inputs to
-    (0.0, 1.0).
-
-    sensitivity=Sensitivity(linf=1.0, dimension=10) attacks a release of vectors: all numbers move, one of them, half of
-    them, in one direction or, unless one_sided=True, in both. A plan with joint noise is always attacked in this way.
-    `inputs` is then the one vector that the moves start from (default: zeros). For a noise with sensitivity=, the
-    claim defaults to what hush proves.
-
-    `samples` outputs are drawn from each input of every pair, `batch` at a time; progress(done, total) is called after
-    each batch. One half is used to construct and choose at most four events (a set of values and a pattern of low bits,
-    for each of two inputs). These are counted on the other half.
-
-    Guarantees: if the claim is true for these inputs and outputs are independent, `violated` is False with probability
-    at least `confidence` (by default one false alarm in a million audits). hush.auditing.bound has the theorem.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng()
-    >>> finding = audit(lambda value, size: value + rng.laplace(scale=1.0, size=size), epsilon=1.0)
-    >>> finding.violated, finding.collisions is not None
-    (True, True)
+class Audit:
+    """`hush.audit(target, epsilon=1.0)` attacks a claim of (epsilon, delta)-privacy: a lower bound on epsilon at delta,
+    from outputs under two neighbouring inputs. `hush.audit.replay(function, data, neighbour)` runs a function on two
+    data sets with the same released numbers and compares what it shows.
     """
-    subjects, budget, share = claim_of(target, epsilon, delta, inputs, sensitivity, vectorised)
-    sure = within("confidence", confidence, 0.5, 0.999_999_999_999_999, "write confidence=0.999999")
-    count, size = whole("samples", samples), whole("batch", batch)
-    risk = (1.0 - sure) / (2.0 * _TESTS)
-    _check_samples(count, budget, 2.0 * trials_needed(budget, share, risk))
-    best: dict[tuple[str, int], Found] = {}
-    for number, subject in enumerate(subjects):
-        draws = collect(subject, count, size, _onwards(progress, number * count, len(subjects) * count))
-        for found in _search(draws, subject, share, risk, budget, few=number > 0):
-            known = best.get((found.kind, found.choice.likelier))
-            if known is None or found.choice.bound > known.choice.bound:
-                best[found.kind, found.choice.likelier] = found
-    ordered = sorted(best.values(), key=lambda found: found.kind != "set")
-    tests = tuple(_test(found, share, risk) for found in ordered)
-    shown = max(range(len(tests)), key=lambda i: tests[i].epsilon_lower)
-    return AuditResult(budget, share, ordered[shown].target.inputs, count, sure, tests, pairs=len(subjects))
+
+    replay = staticmethod(replay)
+
+    def __call__(
+        self,
+        target: Any,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        inputs: Any = None,
+        sensitivity: Sensitivity | None = None,
+        samples: int = 200_000,
+        confidence: float = 0.999999,
+        batch: int = 100_000,
+        vectorised: bool | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> AuditResult:
+        """Attack a claim of (epsilon, delta)-privacy: a lower bound on epsilon at delta, from outputs under two
+        neighbouring inputs.
+
+        target: a function f(value, size) that returns `size` independent outputs (numbers, or rows of numbers), or
+        f(value) that returns one (vectorised= states which, if the signature is unclear); or a Plan, a Mechanism or a
+        noise, which is drawn exactly on its lattice, as a release would be. For a Plan, the claim is its guarantee, and
+        the inputs differ by as much as its sensitivity allows. Otherwise epsilon is required; delta defaults to 0 and
+        inputs to (0.0, 1.0).
+
+        sensitivity=Sensitivity(linf=1.0, dimension=10) attacks a release of vectors: all numbers move, one of them,
+        half of them, in one direction or, unless one_sided=True, in both. A plan with joint noise is always attacked in
+        this way. `inputs` is then the one vector that the moves start from (default: zeros). For a noise with
+        sensitivity=, the claim defaults to what hush proves.
+
+        `samples` outputs are drawn from each input of every pair, `batch` at a time; progress(done, total) is called
+        after each batch. One half is used to construct and choose at most four events (a set of values and a pattern of
+        low bits, for each of two inputs). These are counted on the other half.
+
+        Guarantees: if the claim is true for these inputs and outputs are independent, `violated` is False with
+        probability at least `confidence` (by default one false alarm in a million audits). hush.auditing.bound has the
+        theorem.
+
+        >>> import numpy as np
+        >>> rng = np.random.default_rng()
+        >>> finding = audit(lambda value, size: value + rng.laplace(scale=1.0, size=size), epsilon=1.0)
+        >>> finding.violated, finding.collisions is not None
+        (True, True)
+        """
+        subjects, budget, share = claim_of(target, epsilon, delta, inputs, sensitivity, vectorised)
+        sure = within("confidence", confidence, 0.5, 0.999_999_999_999_999, "write confidence=0.999999")
+        count, size = whole("samples", samples), whole("batch", batch)
+        risk = (1.0 - sure) / (2.0 * _TESTS)
+        _check_samples(count, budget, 2.0 * trials_needed(budget, share, risk))
+        best: dict[tuple[str, int], Found] = {}
+        for number, subject in enumerate(subjects):
+            draws = collect(subject, count, size, _onwards(progress, number * count, len(subjects) * count))
+            for found in _search(draws, subject, share, risk, budget, few=number > 0):
+                known = best.get((found.kind, found.choice.likelier))
+                if known is None or found.choice.bound > known.choice.bound:
+                    best[found.kind, found.choice.likelier] = found
+        ordered = sorted(best.values(), key=lambda found: found.kind != "set")
+        tests = tuple(_test(found, share, risk) for found in ordered)
+        shown = max(range(len(tests)), key=lambda i: tests[i].epsilon_lower)
+        return AuditResult(budget, share, ordered[shown].target.inputs, count, sure, tests, pairs=len(subjects))
+
+
+#: What `hush.audit` is.
+audit = Audit()
 
 
 def _onwards(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int, int], None] | None:

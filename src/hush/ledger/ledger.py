@@ -22,6 +22,7 @@ from hush.ledger.sub_accounts import must_fit, sub_account
 from hush.ledger.view import LedgerView
 from hush.privacy.charge import Budget
 from hush.privacy.curve import Curve
+from hush.sampling.witness import must_not_be_watched
 
 if TYPE_CHECKING:  # SQLite is loaded with the first ledger, not with hush
     from hush.ledger.file import Outcome
@@ -186,6 +187,8 @@ class Ledger(WithSeries):
         """
         from hush.ledger.file import Outcome
 
+        if self.path is not None:
+            must_not_be_watched(self.path)
         given = (releases, label, extra_delta, epsilon, delta, turn, account, block, about, followed_by)
         asked, result = as_entry(*given), Outcome()
         must_have_blocks(self.cap, asked.block)

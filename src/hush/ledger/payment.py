@@ -25,6 +25,7 @@ from hush.sampling.choice import choose
 from hush.sampling.entropy import Bits, Entropy, must_be_entropy
 from hush.sampling.exact import draw, draw_from
 from hush.sampling.mechanism import FURTHEST, Mechanism
+from hush.sampling.witness import cells, witness
 
 if TYPE_CHECKING:
     from hush.ledger.ledger import Ledger
@@ -93,6 +94,10 @@ class Draws:
 
     def add(self, steps: Steps) -> Steps:
         """Add fresh noise and clip the sum to +-2^61 steps. Clipping a draw earlier would not change the result."""
+        watching = witness()
+        return self._noisy(steps) if watching is None else watching.noisy(self.mechanism, steps, cells(), self._noisy)
+
+    def _noisy(self, steps: Steps) -> Steps:
         return np.clip(steps + self._fresh(steps), -FURTHEST, FURTHEST)
 
     def ahead(self, count: int) -> Draws:
@@ -175,6 +180,9 @@ class Payment:
         self._drawn: Counter[tuple[Charge, str]] = Counter()
         self._entry, self._place, self._paid, self._lock = entry, place, paid, threading.Lock()
         self._process = os.getpid()
+        watching = witness()
+        if watching is not None:
+            watching.paid(paid)
 
     @property
     def entry(self) -> Entry | None:
@@ -224,7 +232,12 @@ class Payment:
         if not getattr(noise, "chooses", False) or not charge.times <= numbers.size == noise.dimension:
             raise InvalidParameter(f"the charge is for another choice than one of {numbers.size} numbers.")
         self._take(charge, "", charge.times)
-        return choose(numbers, noise.scale, charge.times, entropy)
+
+        def fresh(exact: Steps) -> Steps:
+            return choose(exact, noise.scale, charge.times, entropy)
+
+        watching = witness()
+        return fresh(numbers) if watching is None else watching.chosen(charge, numbers, fresh)
 
     def left(self, charge: Charge, *, part: str = "") -> int:
         """How many draws of this part of one release of the charge remain; 0 for a charge that was not paid."""

@@ -16,6 +16,7 @@ from hush.errors import InvalidParameter, LedgerError, shown
 from hush.ledger.payment import Payment
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge
+from hush.sampling.witness import must_not_be_watched
 
 if TYPE_CHECKING:
     from hush.ledger.ledger import Ledger
@@ -64,6 +65,8 @@ class Streams:
         from hush.ledger import stream_rows
 
         store = self._store
+        if store.path is not None:
+            must_not_be_watched(store.path)
         with store.exclusive(), store.file.writing() as connection:
             log, account = store.refreshed(connection)
             known, last = stream_rows.periods(store.file, connection, record)
@@ -128,6 +131,8 @@ class Streams:
         from hush.ledger import stream_rows
 
         store = self._store
+        if store.path is not None:
+            must_not_be_watched(store.path)
         with store.exclusive(), store.file.writing() as connection:
             log, account = store.refreshed(connection)
             known, last = stream_rows.periods(store.file, connection, record)

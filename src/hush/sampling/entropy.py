@@ -15,13 +15,13 @@ bits. (A permutation never repeats a block; this could be noticed after about 2^
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported, reject, whole
+from hush.sampling.witness import secret_bytes
 
 __all__ = ["Bits", "DeterministicTestEntropy", "Entropy", "KeyedBits", "NamedBits", "SecureEntropy", "must_be_entropy"]
 
@@ -153,7 +153,7 @@ class SecureEntropy:
     secure = True
 
     def begin(self) -> Bits:
-        return KeyedBits(os.urandom(64))
+        return KeyedBits(secret_bytes(64))
 
 
 class DeterministicTestEntropy:

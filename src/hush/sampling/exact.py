@@ -23,6 +23,7 @@ from hush.sampling.polynomial import Panels
 from hush.sampling.stable_transform import Transformation
 from hush.sampling.tail_ball import descriptor
 from hush.sampling.threshold import MARGIN, SATURATED, Pending, Tails, tails
+from hush.sampling.witness import witness
 
 __all__ = ["SATURATED", "draw", "draw_from", "law_of", "plain_law", "sampler", "sampler_for"]
 
@@ -86,6 +87,8 @@ def draw(noise: Noise, size: Any, step: float | None = None, entropy: Entropy | 
         raise reject("size", size, "a whole number or a tuple of whole numbers", "write size=1000")
     shape = tuple(whole("size", n, 0, "write size=1000") for n in (size if several else (size,)))
     lattice = _lattice(noise, step)
+    if (watching := witness()) is not None:
+        watching.drew(noise, shape, lattice)
     drawn = draw_from((SecureEntropy() if entropy is None else entropy).begin(), noise, math.prod(shape), lattice)
     return drawn.reshape(shape + drawn.shape[1:])
 

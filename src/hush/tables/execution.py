@@ -22,6 +22,7 @@ from hush.ledger.payment import Draws, Payment, pay
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget
 from hush.releasing.receipt import Receipt
+from hush.sampling.witness import cells_of
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, chosen_rows, number_column, plain_numbers
 from hush.tables.asking import Asking
@@ -247,7 +248,8 @@ class Request:
         spent, columns = self.spent, exact.schema.names
         keys = exact.select([name for name in self.query.grouping.names if name in columns])
         plain = _columns_of(exact, spent.counted)
-        released = noisy_columns(plain, spent, draws)
+        with cells_of(keys if self.query.grouping.keys is None else None):
+            released = noisy_columns(plain, spent, draws)
         shown = spent.shown(released, plain)
         if shown is None:
             return keys, released

@@ -24,12 +24,12 @@ and hardly ever for others. A single key at the beginning would favour the same 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from hush.errors import InvalidParameter, Unsupported, one_of
+from hush.sampling.witness import secret_bytes
 from hush.tables.expression import as_int64, as_text, ibis
 
 __all__ = ["HASHES", "Keyed", "fresh_salt"]
@@ -41,7 +41,7 @@ SALT_BYTES = 32
 
 def fresh_salt() -> bytes:
     """A new secret key."""
-    return os.urandom(SALT_BYTES)
+    return secret_bytes(SALT_BYTES)
 
 
 @dataclass(frozen=True)
