@@ -78,7 +78,7 @@ def shown_by(function: Callable[..., Any], arguments: tuple[Any, ...], folder: P
     for number, one in enumerate(warned, 1):
         lines["warned", f"warning {number}"] = f"{one.category.__name__}: {one.message}"
     lines |= {("logged", f"record {number}"): line for number, line in enumerate(logged.lines, 1)}
-    lines |= dict(_files(folder, begun))
+    lines |= dict(_files(folder))
     ended = datetime.now(UTC)
     return Shown({where: _without_time(text, begun, ended) for where, text in lines.items()})
 
@@ -136,7 +136,7 @@ def _emptied(folder: Path) -> None:
             one.unlink()
 
 
-def _files(folder: Path, begun: datetime) -> Iterator[tuple[tuple[str, str], str]]:
+def _files(folder: Path) -> Iterator[tuple[tuple[str, str], str]]:
     """Names, modes, sizes and contents. The times of files are not compared."""
     for path in sorted(folder.rglob("*")):
         name, kind = str(path.relative_to(folder)), path.lstat()
@@ -148,8 +148,7 @@ def _files(folder: Path, begun: datetime) -> Iterator[tuple[tuple[str, str], str
                 for number, line in enumerate(content.decode().splitlines(), 1):
                     yield ("file", f"{name}: line {number}"), line
             except UnicodeDecodeError:
-                hidden = _without_time(content.decode("latin-1"), begun, datetime.now(UTC))
-                yield ("file", f"{name}: content"), hashlib.sha256(hidden.encode()).hexdigest()
+                yield ("file", f"{name}: content"), hashlib.sha256(content).hexdigest()
 
 
 # -- values --------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ class Run:
     draws: list[Draw | Choice] = field(default_factory=list)
     payments: list[str] = field(default_factory=list)
     secrets: list[bytes] = field(default_factory=list)
+    times: list[datetime] = field(default_factory=list)
     #: calls of `hush.draw` without a payment
     loose: list[str] = field(default_factory=list)
     failure: Exception | None = None
@@ -77,6 +79,12 @@ class Run:
 
     def paid(self, charges: tuple[Any, ...]) -> None:
         self.payments.append("; ".join(repr(charge) for charge in charges))
+
+    def now(self) -> datetime:
+        """The times of the first run."""
+        known = [] if self.first is None else self.first.times[len(self.times) : len(self.times) + 1]
+        self.times.append(known[0] if known else datetime.now(UTC))
+        return self.times[-1]
 
     def refuse(self, failure: Exception) -> None:
         self.failure = failure

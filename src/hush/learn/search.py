@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, Self
 
 from hush.errors import within
@@ -42,6 +41,7 @@ from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import plain_values
 from hush.privacy.charge import Budget
 from hush.sampling.entropy import Entropy, SecureEntropy
+from hush.sampling.witness import now
 
 __all__ = ["PrivateSearchCV"]
 
@@ -139,7 +139,7 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         counted, made = self._planned(candidates, first, rows.shape[0], declared_rows(n_rows))
         with counted.explained():
             entry = pay_for(made, self.ledger)
-        begun = datetime.now(UTC).isoformat(timespec="seconds")
+        begun = now().isoformat(timespec="seconds")
         if loud:
             parts = f"training on {made.kept} rows, scoring on {made.held} rows"
             announce(f"PrivateSearchCV: searching {len(made.models)} settings, {parts}")

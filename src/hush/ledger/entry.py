@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from hush.errors import InvalidParameter, Unsupported, non_negative, reject
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge, charges
+from hush.sampling.witness import now
 
 __all__ = [
     "Cap",
@@ -252,7 +252,7 @@ def hush_version() -> str:
 
 def moment() -> str:
     """The present time, as text."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+    return now().isoformat(timespec="microseconds")
 
 
 def chained(previous: str, *values: Any) -> str:

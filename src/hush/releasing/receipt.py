@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Self
 
 from hush.errors import HushError, InvalidParameter, shown
@@ -23,6 +22,7 @@ from hush.ledger.entry import hush_version
 from hush.noise.catalogue import from_plain_values
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.sensitivity import Sensitivity
+from hush.sampling.witness import now
 
 __all__ = ["KINDS", "SCHEMA", "Receipt"]
 
@@ -85,7 +85,7 @@ class Receipt(dict[str, Any]):
                 "schema": SCHEMA,
                 "kind": kind,
                 "hush": hush_version(),
-                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "time": now().isoformat(timespec="seconds"),
                 "guarantee": _plain(guarantee) | dict(promised or {}),
                 "charges": [charge.to_plain() for charge in charges],
                 "extra_delta": extra_delta,

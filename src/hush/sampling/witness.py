@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +21,17 @@ from numpy.typing import NDArray
 
 from hush.errors import Unsupported
 
-__all__ = ["Steps", "Witness", "cells", "cells_of", "must_not_be_watched", "secret_bytes", "watched_by", "witness"]
+__all__ = [
+    "Steps",
+    "Witness",
+    "cells",
+    "cells_of",
+    "must_not_be_watched",
+    "now",
+    "secret_bytes",
+    "watched_by",
+    "witness",
+]
 
 Steps = NDArray[np.int64]
 
@@ -30,6 +41,9 @@ class Witness(Protocol):
 
     def secret(self, size: int) -> bytes:
         """Secret bytes that are not noise on data, such as the salt that decides which rows of a person count."""
+
+    def now(self) -> datetime:
+        """The time that receipts and ledgers state."""
 
     def paid(self, charges: tuple[Any, ...]) -> None:
         """A payment was made for these charges."""
@@ -101,6 +115,12 @@ def must_not_be_watched(place: Any) -> None:
         )
         present.refuse(failure)
         raise failure
+
+
+def now() -> datetime:
+    """The time for receipts and ledgers, or the one that a witness recorded."""
+    present = _PRESENT.get()
+    return datetime.now(UTC) if present is None else present.now()
 
 
 def secret_bytes(size: int) -> bytes:
