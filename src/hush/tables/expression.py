@@ -26,7 +26,6 @@ __all__ = [
     "inside",
     "must_be_rowwise",
     "must_have",
-    "must_not_fail",
     "new_values",
     "operations",
     "translation_error",
@@ -186,6 +185,9 @@ def bind(relation: Any, value: Any, role: str) -> Any:
         return relation[must_have(relation.columns, value, role)]
     if not (callable(value) or isinstance(value, ibis().Expr | ibis().Deferred)):
         raise InvalidParameter(f"{role} must be a column name or an Ibis expression, got {shown(value)}.")
+    from hush.tables.total import must_be_short, must_be_total, total_value
+
+    must_be_short(relation, [value])
     try:
         columns = relation.bind(value)
         selected = relation.select(**{f"c{i}": column for i, column in enumerate(columns)})
@@ -193,11 +195,9 @@ def bind(relation: Any, value: Any, role: str) -> Any:
         raise InvalidParameter(f"{role} is not an expression over this table: {reason_of(failure)}.") from None
     if len(columns) != 1:
         raise InvalidParameter(f"{role} must be one column, got {len(columns)}.")
-    from hush.tables.total import total_value
-
     (value,) = selected.op().values.values()
     must_be_rowwise(inside(value), role)
-    must_not_fail(inside(value), role)
+    must_be_total(inside(value), role)
     made = total_value(value)
     return columns[0] if made == value else made.to_expr()
 
@@ -246,25 +246,6 @@ def must_be_rowwise(nodes: Iterable[Any], role: str, *, but: str = "") -> None:
                 f"{role} casts text to {node.to}, which fails if a text cannot be converted and so reveals that "
                 f"there is such a row; write .try_cast('{node.to}'), which makes it null."
             )
-
-
-def must_not_fail(nodes: Iterable[Any], role: str) -> None:
-    """Reject operations of a user's expression that its engine computes for some rows only, and fails on others. What
-    hush adds to it is total.
-    """
-    from hush.tables.engines import ENGINES
-
-    ops, nodes = operations(), list(nodes)
-    relations = {node.rel if isinstance(node, ops.Field) else node for node in nodes}
-    tables = [t for found in relations if isinstance(found, ops.Relation) for t in found.find(ops.DatabaseTable)]
-    for engine in (ENGINES[name] for name in sorted({table.source.name for table in tables} & set(ENGINES))):
-        for node in nodes:
-            reason = engine.refuses(node)
-            if reason:
-                raise Unsupported(
-                    f"{role} uses {type(node).__name__}, {reason}; such a failure would reveal that there is such a "
-                    "row, so compute the column in a view of the database instead."
-                )
 
 
 def trouble(node: Any, ops: Any) -> str:

@@ -23,7 +23,6 @@ from hush.tables.expression import (
     inside,
     must_be_rowwise,
     must_have,
-    must_not_fail,
     new_values,
     operations,
     reason_of,
@@ -47,7 +46,7 @@ from hush.tables.query_plan import QueryPlan
 from hush.tables.row_blocks import WithRowBlocks
 from hush.tables.source import open_source
 from hush.tables.top_query import WithTop
-from hush.tables.total import total_step
+from hush.tables.total import must_be_short, must_be_total, total_step
 from hush.tables.unit import must_keep_key, must_not_use
 from hush.tables.which.calls import KeysCall
 
@@ -134,6 +133,7 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
         grouped by the unit, such as `n_visits=lambda t: t.count().over(group_by="patient_id")`.
         """
         check_columns("mutate", columns, self.unit, [name for name in self.columns if name not in columns])
+        must_be_short(self.relation, columns.values())
         return self.derived(lambda: self.relation.mutate(**columns), "mutate", settled_windows)
 
     @called_like("per_unit(visits=lambda t: t.count(), total=lambda t: t['cost'].sum())")
@@ -149,6 +149,7 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
         if self.whose.each_row:
             raise InvalidParameter("per_unit needs a unit of columns: here each row is a person, with one row.")
         check_columns("per_unit", columns, self.unit, [])
+        must_be_short(self.relation, columns.values())
         bound = {name: one_aggregate(self.relation, name, value, hint) for name, value in columns.items()}
         made = self.derived(
             lambda: self.relation.group_by(self.unit).aggregate(**bound), "per_unit", settled_aggregates
@@ -178,7 +179,7 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
             one_row = must_be_owned(relation, self.roots, self.unit, role).one_row
         must_keep_key(self.hidden, relation.op(), role)
         for value in new_values(relation.op()):
-            must_not_fail(inside(value), role)
+            must_be_total(inside(value), role)
         relation = total_step(relation)
         if settle is not None and not self.whose.each_row:
             relation = settle(relation, role)

@@ -18,11 +18,11 @@ from hush.tables.engines import engine_of, must_not_be_compile_only
 from hush.tables.engines import pyspark as spark
 from hush.tables.engines.contract import WITHHELD, Source
 from hush.tables.engines.duckdb import PARQUET_OPTIONS, was_interrupted
-from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, must_not_fail, operations
+from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
 from hush.tables.interrupt import in_thread
 from hush.tables.source_label import described, file_label, short, without_password
 from hush.tables.sqlite_file import copy_table, is_sqlite
-from hush.tables.total import total_tree
+from hush.tables.total import must_be_total, total_tree
 
 __all__ = ["open_source", "short"]
 
@@ -112,7 +112,7 @@ def from_ibis(table: Any) -> Source:
     if not hasattr(table, "schema") or not hasattr(table, "select"):
         raise InvalidParameter(f"source must be an Ibis table, got an Ibis {type(table).__name__}.")
     must_be_rowwise(table.op().find(operations().Node), "source")
-    must_not_fail(table.op().find(operations().Node), "source")
+    must_be_total(table.op().find(operations().Node), "source")
     table = total_tree(table)
     names = sorted(str(node.name) for node in table.op().find(operations().PhysicalTable))
     return checked(Source(table, table.get_backend(), short(f"table {', '.join(names)}", f"{len(names)} tables")))

@@ -1,41 +1,38 @@
 """Users' expressions, made so that no row makes them fail: a value that cannot be computed is null.
 
-An engine that stops a query because of one row reveals, without a charge, that there is such a row. PostgreSQL's
-compiler writes total operations by itself (`hush.tables.engines.postgres`). For the other engines each operation of a
-user's expression that may fail is marked here, and the engine writes a form of it that gives null (`Engine.tries`). So
-one row loses one value, not the whole expression: `(t.a * t.b).fill_null(0)` is 0 where the product does not fit.
+An engine that stops a query because of one row reveals that there is such a row. `row_rule` lists the operations that a
+row may use, by the types of their arguments, and says for each engine whether it computes them for every row. Where it
+does not, the operation is marked here, and the engine writes a form of it that gives null (`Engine.tries`). So one row
+loses one value, not the whole expression: `(t.a * t.b).fill_null(0)` is 0 where the product does not fit. `length`
+bounds the texts and the operations of an expression.
 
-Whole numbers of 8, 16 and 32 bits are computed with 64 bits, as Ibis says their results are.
+Whole numbers of 8, 16 and 32 bits are computed with 64 bits, as Ibis says their results are. Constants follow the same
+rules as columns: a constant in a branch of CASE fails only if some row takes this branch.
 """
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from hush.errors import Unsupported
 from hush.tables.expression import ibis, operations
+from hush.tables.length import Lengths
+from hush.tables.row_rule import NULL, REFUSED, aligned
 from hush.tables.spans import Spans
 
-__all__ = ["engines_below", "total_step", "total_tree", "total_value"]
+__all__ = ["engines_below", "must_be_short", "must_be_total", "total_step", "total_tree", "total_value"]
 
-#: Operations that DuckDB and Spark compute for every row.
-TOTAL = {
-    *("IsNull", "NotNull", "IsNan", "IsInf", "And", "Or", "Not", "Xor", "IdenticalTo", "InValues", "Between"),
-    *("Equals", "NotEquals", "Less", "LessEqual", "Greater", "GreaterEqual", "TextByBytes", "Tried"),
-    *("IfElse", "SearchedCase", "SimpleCase", "Coalesce", "NullIf", "Greatest", "Least", "Sign", "TryCast"),
-    *("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "StructField", "HexDigest"),
-    *("StringLength", "Lowercase", "Uppercase", "Strip", "LStrip", "RStrip", "StringConcat", "StringContains"),
-    *("StartsWith", "EndsWith", "StringReplace", "Reverse", "StringAscii", "StringFind", "StringSQLLike"),
-    *("ExtractYear", "ExtractQuarter", "ExtractMonth", "ExtractDay", "ExtractDayOfYear", "ExtractWeekOfYear"),
-    *("ExtractHour", "ExtractMinute", "ExtractSecond", "DayOfWeekIndex"),
-}
-#: Operations whose result may be so long that no engine can hold it, and the argument that decides it.
-LONG = {"Repeat": "times", "LPad": "length", "RPad": "length", "ArrayRepeat": "times", "IntegerRange": "stop"}
 ROUNDED = ("Ceil", "Floor", "Round")
 ARITHMETIC = ("Add", "Subtract", "Multiply", "Negate", "Abs")
-#: The longest text that is padded or repeated.
-LONGEST = 10_000
+#: Operations that leave an engine's calendar for some dates (`Engine.usual_dates`), and the argument that is a date.
+MOVED = {
+    **dict.fromkeys(("DateTruncate", "TimestampTruncate"), "arg"),
+    **dict.fromkeys(("DateAdd", "DateSub", "TimestampAdd", "TimestampSub"), "left"),
+}
+FIRST, LAST = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
 
 
 @cache
@@ -75,21 +72,66 @@ def engines_below(nodes: Any) -> set[str]:
     return {getattr(getattr(table, "source", None), "name", "duckdb") for table in tables}
 
 
+def engines_of(nodes: Any) -> list[Any]:
+    """The same as `Engine`s that hush runs."""
+    from hush.tables.engines import ENGINES
+
+    return [ENGINES[name] for name in sorted(engines_below(nodes) & set(ENGINES))]
+
+
+def must_be_short(relation: Any, values: Iterable[Any]) -> None:
+    """Refuse columns with too many operations before Ibis makes their names, which are as long as the columns. What is
+    no expression over this table is left to the caller.
+    """
+    from ibis.expr.types.relations import bind
+
+    for value in values:
+        try:
+            found = [part.op() for part in bind(relation, value)]
+        except Exception:
+            continue
+        for part in found:
+            Lengths().check(part)
+
+
+def must_be_total(nodes: Any, role: str) -> None:
+    """Refuse operations of a user's expression for which nothing is known that makes them total. What hush adds to it
+    is total.
+    """
+    nodes = list(nodes)
+    for engine in engines_of(nodes):
+        for node in nodes:
+            _must_have_a_way(engine, aligned(node), role)
+
+
+def _must_have_a_way(engine: Any, node: Any, role: str) -> str:
+    way: str = engine.rule(node)
+    if way == REFUSED:
+        kinds = [str(part.dtype) for part in node.__children__ if isinstance(part, operations().Value)]
+        raise Unsupported(
+            f"{role} uses {type(node).__name__} of {' and '.join(kinds[:4]) or 'nothing'}, which hush cannot compute "
+            f"on {engine.title} for every possible row; such a failure would reveal that there is such a row, so "
+            "compute the column before, in a view or in the file."
+        )
+    return way
+
+
 def total_value(value: Any) -> Any:
     """A column's expression (an operation of Ibis) without operations that fail on some rows."""
-    from hush.tables.engines import ENGINES
     from hush.tables.expression import inside
 
     if isinstance(value, operations().Field):
         return value
-    names = engines_below(inside(value))
-    if not any(ENGINES[name].tries is not None for name in names & set(ENGINES)):
+    Lengths().check(value)
+    engines, spans = engines_of(inside(value)), Spans()
+    if not engines:
         return value
-    spans = Spans()
+
+    def made_total(node: Any) -> Any:
+        return _total(node, spans, engines)
 
     def replaced(node: Any, changed: Any) -> Any:
-        node = node.__recreate__(changed) if changed else node
-        return _total(node, spans)
+        return made_total(aligned(node.__recreate__(changed) if changed else node, made_total))
 
     return value.replace(replaced, filter=operations().Value)
 
@@ -121,43 +163,36 @@ def _all(values: Any) -> dict[str, Any]:
     return {name: total_value(value) for name, value in values.items()}
 
 
-def _total(node: Any, spans: Spans) -> Any:
+def _total(node: Any, spans: Spans, engines: Any) -> Any:
     """One operation over total arguments."""
     ops, name = operations(), type(node).__name__
+    if not isinstance(node, ops.Value):
+        return node
     if name == "Tried" and type(node.arg).__name__ == "Tried":
         return node.arg  # it was marked before
-    if name in LONG:
-        _must_be_short(node, name)
+    ways = {_must_have_a_way(engine, node, "an expression") for engine in engines}
+    marked = NULL in ways and any(engine.tries is not None for engine in engines)
+    if name in MOVED and any(engine.usual_dates for engine in engines):
+        node = node.copy(**{MOVED[name]: _usual(getattr(node, MOVED[name]))})
+    if not marked:
+        return node
     if name in ARITHMETIC and node.dtype.is_integer():
         node = _widened(node)
         if name in ("Add", "Subtract", "Multiply") and spans.fits(node):
             return node
     elif name in ROUNDED and node.dtype.is_integer() and node.arg.dtype.is_floating():
-        return node.copy(arg=_within_int64(node.arg))
-    elif _never_fails(node, name, ops):
-        return node
+        node = node.copy(arg=_within_int64(node.arg))
     return tried()(node)
 
 
-def _never_fails(node: Any, name: str, ops: Any) -> bool:
-    """Is it defined for every row, or no operation on the values of a row?"""
-    kinds = (ops.Field, ops.Literal, ops.Alias, ops.Reduction, ops.Analytic, ops.WindowFunction, ops.SortKey)
-    if name in TOTAL or not isinstance(node, ops.Value) or isinstance(node, kinds) or name.startswith("Interval"):
-        return True  # what fails in an interval fails in the operation that uses it
-    if not any(isinstance(part, ops.Field) for part in _parts(node)):
-        return True  # a constant fails for every table or for none
-    if name in ARITHMETIC:
-        return bool(node.dtype.is_floating())
-    return _always_fits(node) if name == "Cast" else False
-
-
-def _always_fits(node: Any) -> bool:
-    """A cast that every value survives."""
-    from_, to = node.arg.dtype, node.to
-    whole = from_.is_integer() or from_.is_boolean()
-    return bool(
-        to.is_string() or from_ == to or (whole and (to.is_float64() or (to.is_int64() and not from_.is_uint64())))
-    )
+def _usual(node: Any) -> Any:
+    """A date or a time of the years 1 to 9999, else null."""
+    column = node.to_expr()
+    ends = [
+        datetime.datetime.combine(day, datetime.time()) if node.dtype.is_timestamp() else day for day in (FIRST, LAST)
+    ]
+    first, last = (ibis().literal(end, type=node.dtype) for end in ends)
+    return ibis().cases(((column >= first) & (column <= last), column), else_=ibis().null(node.dtype)).op()
 
 
 def _widened(node: Any) -> Any:
@@ -174,19 +209,3 @@ def _within_int64(node: Any) -> Any:
     """A float whose whole part fits int64, else null: Spark would give the largest number instead."""
     column = node.to_expr()
     return ibis().cases((column.abs() < 2.0**63, column), else_=ibis().null(column.type())).op()
-
-
-def _must_be_short(node: Any, name: str) -> None:
-    """Reject a length that comes from the data: the engine may run out of memory because of one row."""
-    length = getattr(node, LONG[name])
-    if not isinstance(length, operations().Literal) or length.value is None or length.value > LONGEST:
-        raise Unsupported(
-            f"an expression uses {name} with a length from the data, or above {LONGEST}; one row could then need more "
-            "memory than there is, and the failure would reveal it, so write a constant length."
-        )
-
-
-def _parts(node: Any) -> Any:
-    from hush.tables.expression import inside
-
-    return inside(node)

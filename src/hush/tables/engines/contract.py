@@ -13,6 +13,7 @@ from typing import Any
 
 from hush.errors import HushError, Unsupported, shown
 from hush.tables.expression import ibis, operations, translation_error
+from hush.tables.row_rule import PLAIN, TITLES
 
 __all__ = ["WITHHELD", "Engine", "Source", "memory_tables", "step_by_step"]
 
@@ -76,20 +77,27 @@ class Engine:
     check: Callable[[Source], None] = lambda source: None
     #: does an error mean that somebody stopped the query?
     stopped: Callable[[Exception], bool] = lambda failure: False
-    #: why this engine cannot compute an operation of Ibis without failing on some rows; empty if it can
-    refuses: Callable[[Any], str] = lambda operation: ""
+    #: how it computes an operation of Ibis for every row: one of the three ways of `hush.tables.row_rule`
+    rule: Callable[[Any], str] = lambda operation: PLAIN
     #: a sqlglot expression in a form that is null where it would fail; None: nothing fails, or nothing runs
     tries: Callable[[Any], Any] | None = None
     #: the SQL of an Ibis expression
     compile: Callable[[Any, Any], str] = lambda backend, relation: str(backend.compile(relation))
     #: may a decimal column that allows no null hold NaN?
     nan_decimals: bool = False
+    #: does it fail on dates outside the years 1 to 9999 that are moved or truncated?
+    usual_dates: bool = False
     #: does it compute a table (WITH ...) once that a query uses twice?
     reuses: bool = False
     #: is its sum of int64 exact beyond 64 bits?
     wide_sums: bool = False
     #: can it add noise and write the answers in its own tasks?
     executors: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its name for readers."""
+        return TITLES.get(self.name, self.name)
 
     @property
     def compile_only(self) -> bool:

@@ -18,6 +18,7 @@ from hush.tables.engines.builtin import hash_of_any_arguments, try_function
 from hush.tables.engines.contract import Engine, Source, memory_tables, step_by_step
 from hush.tables.expression import operations
 from hush.tables.interrupt import interruptible
+from hush.tables.row_rule import how
 
 __all__ = ["ENGINE", "PARQUET_OPTIONS", "sql_of", "was_interrupted"]
 
@@ -128,6 +129,7 @@ ENGINE = Engine(
     stopped=was_interrupted,
     compile=sql_of,
     reuses=True,
+    rule=partial(how, "duckdb"),
     tries=try_function,
     wide_sums=True,
 )

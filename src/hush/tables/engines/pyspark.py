@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,7 @@ from hush.tables.engines.contract import Engine, Source, memory_tables
 from hush.tables.engines.spark_jobs import Tag, settings_of_thread, was_cancelled
 from hush.tables.expression import ibis
 from hush.tables.interrupt import in_thread, interruptible
+from hush.tables.row_rule import how
 
 __all__ = [
     "ENGINE",
@@ -263,5 +264,7 @@ ENGINE = Engine(
     check=must_be_ansi,
     stopped=was_cancelled,
     executors=True,
+    rule=partial(how, "pyspark"),
     tries=try_forms,
+    usual_dates=True,
 )

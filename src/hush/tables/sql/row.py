@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hush.errors import Unsupported
+from hush.tables.length import Lengths
 from hush.tables.sql.cell import Cell
 from hush.tables.sql.refusal import Refused
 
@@ -41,6 +43,8 @@ class Rows:
     dialect: str = "duckdb"
     #: windows over the rows of one person, which are columns already, by their text
     windows: Mapping[str, Cell] = field(default_factory=dict)
+    #: how long and how large the columns are that were translated
+    lengths: Lengths = field(default_factory=Lengths, compare=False)
 
     def of(self, node: Any) -> Cell:
         """The cell of an expression."""
@@ -54,7 +58,12 @@ class Rows:
         found = _HANDLERS.get(name)
         if found is None:
             raise Refused(_why_not(name, node), node)
-        return found(node, self)
+        cell = found(node, self)
+        try:
+            self.lengths.check(cell.column.op())
+        except Unsupported as failure:
+            raise Refused(str(failure).rstrip("."), node) from failure
+        return cell
 
 
 def _why_not(name: str, node: Any) -> str:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from hush.errors import Unsupported, needs
 from hush.tables.arrow import batch_of
 from hush.tables.engines.builtin import call
 from hush.tables.engines.contract import Engine, Source
-from hush.tables.engines.postgres.rules import refuses
 from hush.tables.expression import as_int64, as_text, ibis, operations
 from hush.tables.interrupt import interruptible
 from hush.tables.keyed_hash import as_whole, is_text
+from hush.tables.row_rule import how
 
 __all__ = ["ENGINE"]
 
@@ -112,7 +112,7 @@ ENGINE = Engine(
     digits=number_of,
     check=lambda source: must_be_utf8(source.backend),
     stopped=was_cancelled,
-    refuses=refuses,
+    rule=partial(how, "postgres"),
     compile=compiled,
     nan_decimals=True,
     reuses=True,

@@ -79,7 +79,7 @@ class TotalPostgres(TotalNumbers):
     # -- casts -----------------------------------------------------------------------------------------------
 
     def visit_Cast(self, op: Any, *, arg: Any, to: Any) -> Any:
-        """Casts that hush.tables.engines.postgres.rules allows, and those of constants."""
+        """Casts that hush.tables.row_rule allows, and those of constants."""
         from_ = op.arg.dtype
         if (from_.is_numeric() or from_.is_boolean()) and to.is_numeric():
             return self.cast_number(op, arg, to)
@@ -134,6 +134,9 @@ class TotalPostgres(TotalNumbers):
     def visit_DateTruncate(self, op: Any, *, arg: Any, unit: Any) -> Any:
         made = super().visit_DateTruncate(op, arg=filled(f"CASE WHEN {NEAR} THEN x::timestamp END", x=arg), unit=unit)
         return sge.cast(made, "date", dialect="postgres")
+
+    def visit_TimestampTruncate(self, op: Any, *, arg: Any, unit: Any) -> Any:
+        return super().visit_TimestampTruncate(op, arg=filled(f"CASE WHEN {NEAR_TIMES} THEN x END", x=arg), unit=unit)
 
     def visit_DateAdd(self, op: Any, *, left: Any, right: Any) -> Any:
         made = self.binop(sge.Add, filled(f"CASE WHEN {NEAR} THEN x END", x=left), right)
