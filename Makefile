@@ -48,7 +48,7 @@ TORCH ?= torch
 	@touch $@
 
 test-torch: .venv-torch/ready ## the tests that need PyTorch, Opacus and dp_accounting, in an environment of their own
-	.venv-torch/bin/python -m pytest tests/learn/test_torch_accountant.py tests/learn/test_tensor_sums.py tests/learn/test_opacus.py \
+	.venv-torch/bin/python -m pytest tests/learn/test_torch_accountant.py tests/learn/test_tensor_sums.py tests/learn/test_batches.py tests/learn/test_opacus.py \
 		tests/privacy/test_events.py tests/privacy/test_exchange.py tests/test_docs.py -k "not test_docs or deep_learning"
 
 lint: $(VENV)/ready ## linter, types, doctests

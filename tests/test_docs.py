@@ -145,6 +145,31 @@ def test_a_path_that_does_not_exist_is_found() -> None:
     assert _missing(text) == {"tests/no_such.py", "sampling/no_such.py"}
 
 
+def _missing_tests(text: str) -> set[str]:
+    """The tests that a text names as `tests/folder/test_file.py::test_name` and that do not exist."""
+    named = set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text))
+    return {
+        name for path, name in named if not (ROOT / path).exists() or f"def {name}(" not in (ROOT / path).read_text()
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_test_named_in_a_page_exists(page: Path) -> None:
+    assert not _missing_tests(page.read_text())
+    assert _missing_tests("`tests/test_docs.py::test_no_such`, `tests/test_docs.py::test_links_resolve`") == {
+        "test_no_such"
+    }
+
+
+def test_each_pitfall_says_how_grave_it_is_and_what_hush_does() -> None:
+    text = (ROOT / "docs" / "pitfalls.md").read_text()
+    parts = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+    assert len(parts) >= 12 and [int(part.partition(".")[0]) for part in parts] == list(range(1, len(parts) + 1))
+    for part in parts:
+        assert re.match(r"\d+\. .*\. (Broken|Too small|Outside)\n", part) and "hush" in part, part
+    assert sum("tests/" in part for part in parts) >= 18
+
+
 def test_every_module_says_what_it_holds() -> None:
     """The first line of each module's docstring is the map of the source."""
     silent = [p for p in (ROOT / "src" / "hush").rglob("*.py") if not ast.get_docstring(ast.parse(p.read_text()))]

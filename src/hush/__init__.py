@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         MissingExtra,
         NotCertified,
         NotPaid,
+        NotWritten,
         UnknownFamily,
         Unsupported,
     )
@@ -114,6 +115,7 @@ __all__ = [
     "NoiseCheck",
     "NotCertified",
     "NotPaid",
+    "NotWritten",
     "OptimalRule",
     "Payment",
     "Plan",
@@ -176,6 +178,7 @@ _MODULES = {
         "MissingExtra",
         "NotCertified",
         "NotPaid",
+        "NotWritten",
         "UnknownFamily",
         "Unsupported",
     ),

@@ -7,7 +7,9 @@
     +-- Unsupported        (also TypeError)        no theorem covers the request; the message names one that is covered
     +-- BudgetExceeded                             the release would exceed the ledger's cap
     +-- NotPaid                                    no payment covers this noise on data; nothing was drawn
+    +-- QueryFailed                                a question failed after its charge; the same call gets its answer
     +-- LedgerError                                a ledger file cannot be read, written or trusted
+    +-- NotWritten         (also OSError)          a file or the output cannot be written; a paid answer is not lost
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
     +-- MissingExtra       (also ImportError)      a missing optional library; the message has the command to install it
 
@@ -42,6 +44,8 @@ __all__ = [
     "MissingExtra",
     "NotCertified",
     "NotPaid",
+    "NotWritten",
+    "QueryFailed",
     "UnknownFamily",
     "Unsupported",
 ]
@@ -85,8 +89,16 @@ class NotPaid(HushError):
     """No payment covers this noise on data; nothing was drawn."""
 
 
+class QueryFailed(HushError):
+    """A question failed after it was charged. The charge stays, and the same call gets its one answer for it."""
+
+
 class LedgerError(HushError):
     """A ledger file that cannot be read, written or trusted."""
+
+
+class NotWritten(HushError, OSError):
+    """A file or the output cannot be written, because the disk is full, a quota is reached, or a folder is gone."""
 
 
 class UnknownFamily(InvalidParameter, LedgerError):

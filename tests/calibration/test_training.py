@@ -125,8 +125,12 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments)
     text = capsys.readouterr().out
     assert "noise multiplier 1.22418" in text and "Renyi orders" in text and "Poisson" in text
+    words = " ".join(text.split())
+    assert "holds for one row more or less if the rate, the number of steps and the number" in words
+    assert "Computed from a private number of rows they are not" in words
     main([*arguments, "--json"])
     document = json.loads(capsys.readouterr().out)
+    assert document["neighbours"] == "add-remove" and document["must_be_public"] == ["rate", "steps", "divisor"]
     assert document["steps"] == 14_063 and 1.999 < document["epsilon_at_least"] <= document["epsilon"] <= 2.0
     assert main(arguments[:-2]) == 2
     assert "--delta is needed" in capsys.readouterr().err

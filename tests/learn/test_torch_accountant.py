@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from scipy import stats
 
 import hush
 from hush.learn.torch import Accountant
@@ -155,6 +156,7 @@ def test_bad_deltas_are_refused(delta: Any) -> None:
 def test_several_samples_under_one_noise_cost_more_than_one() -> None:
     """A row may be in each of the samples. Two samples that share a noise are two steps with noise over root 2."""
     made, plain = Accountant(), Accountant()
+    made.public_rate = plain.public_rate = 0.01
     optimizer = SimpleNamespace(noise_multiplier=1.2, accumulated_iterations=2)
     made.get_optimizer_hook_fn(0.01)(optimizer)
     assert made.history[0][1:] == (0.01, 2)
@@ -162,6 +164,25 @@ def test_several_samples_under_one_noise_cost_more_than_one() -> None:
     plain.get_optimizer_hook_fn(0.01)(SimpleNamespace(noise_multiplier=1.2, accumulated_iterations=1))
     assert plain.history == [(1.2, 0.01, 1)]
     assert made.get_epsilon(1e-5) > plain.get_epsilon(1e-5)
+
+
+def test_an_engine_whose_rate_is_computed_from_the_rows_is_refused() -> None:
+    """Opacus' own engine calls this with 1/len(loader)."""
+    with pytest.raises(hush.Unsupported, match=r"number of rows, which is private.*hush\.torch\.engine"):
+        Accountant().get_optimizer_hook_fn(sample_rate=0.05)
+
+
+@pytest.mark.parametrize(("parameters", "least"), [(42, 0.004), (1_000, 0.89), (10_000, 0.999)])
+def test_the_scale_of_the_noise_shows_a_divisor_that_depends_on_the_rows(parameters: int, least: float) -> None:
+    """One epoch of 20 steps with divisor 49 against 50, for gradients of zero: the sum of squares of all numbers is a
+    chi-square variable on two scales, and the most likely scale is a threshold on it. The account says (1.985, 1e-5).
+    """
+    epsilon = account((1.0, 0.05, 20)).get_epsilon(1e-5)
+    assert epsilon == pytest.approx(1.985, abs=5e-4)
+    numbers = 20 * parameters
+    edge = 2.0 * (numbers * math.log(50 / 49) + epsilon) / (50**2 - 49**2)  # above it, 49 is e^epsilon times as likely
+    found, other = (float(stats.chi2.sf(edge * divisor**2, numbers)) for divisor in (49, 50))
+    assert found - math.exp(epsilon) * other >= least
 
 
 def test_a_step_without_noise_has_no_charge() -> None:

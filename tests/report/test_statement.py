@@ -438,6 +438,8 @@ def test_save(tmp_path: Path) -> None:
         made.save(tmp_path / "s.html").read_text() == made.html
         and made.save(str(tmp_path / "s.md")).read_text() == made.markdown
     )
-    for wrong in ("s.pdf", 3, tmp_path / "nowhere" / "s.html"):
+    for wrong in ("s.pdf", 3):
         with pytest.raises(hush.InvalidParameter):
             made.save(wrong)
+    with pytest.raises(hush.NotWritten, match="cannot be written: No such file or directory"):
+        made.save(tmp_path / "nowhere" / "s.html")

@@ -33,7 +33,7 @@ _ORDERS = np.concatenate([np.arange(2.0, 64.0), np.geomspace(64.0, 4096.0, 40).r
 @dataclass(frozen=True)
 class Training:
     """Steps of DP-SGD: the noise multiplier (noise over clipping norm), the rate of the Poisson sample, the number of
-    steps.
+    steps. All three are public: they may not depend on the rows, nor on their private number.
     """
 
     sigma: float
@@ -133,6 +133,11 @@ def training(
 ) -> Training:
     """Training as people describe it: rows, the expected size of a batch, epochs or steps, and either the noise
     multiplier sigma or a budget, for which the least multiplier is found.
+
+    Guarantees: the epsilon holds for one row more or less if the training uses this noise, rate and number of steps,
+    and divides by a public number, whatever the number of rows is. So `rows` must be public: a round number near the
+    true one, or a count released with noise. With the true number, and batches that follow from it, the epsilon holds
+    for data with the same number of rows, one of which is replaced by a row without gradient: the number is not hidden.
 
     >>> plan = training(rows=60_000, batch=256, epochs=60, sigma=1.1)
     >>> plan.steps, round(plan.epsilon(1e-5), 3)

@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 import hush
 from hush.cli.option_words import in_options
 from hush.errors import HushError, nearest, shown
+from hush.releasing.destination import reason
 
-__all__ = ["main", "parser"]
+__all__ = ["main", "parser", "run_command"]
 
 #: The commands in the order of `hush --help`. The module of a command has its name; it is loaded when it is needed.
 _COMMANDS = (
@@ -112,12 +113,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given:
         parser().print_help()
         return 0
-    options = parser(given[0]).parse_args(given)
+    return run_command(parser(given[0]).parse_args(given), whole_process=arguments is None)
+
+
+def run_command(options: argparse.Namespace, *, whole_process: bool) -> int:
+    """Run the command of parsed options and return its exit code. If it is the `whole_process`, an engine that does not
+    stop after Ctrl-C is ended.
+    """
     entries = 0
     try:
         entries = _entries(options)
         with _warnings_as_lines(options):
-            return int(options.action(options) or 0)
+            code = int(options.action(options) or 0)
+            sys.stdout.flush()  # here, so that a full disk is reported as any other error is
+            return code
     except HushError as failure:
         print(f"hush: {_words(failure, options)}", file=sys.stderr)
         return 2
@@ -125,17 +134,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         charged = ", ".join(_ledgers(options)) if _entries(options) > entries else ""
         charge = f", but the ledger {charged} was charged, and the charge remains" if charged else ""
         print(f"hush: stopped; nothing was released{charge}.", file=sys.stderr)
-        if arguments is None:
+        if whole_process:
             _end_engines()
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of the pipe has ended: print nothing more
+    except BrokenPipeError:  # the reader of the pipe has ended
+        return 0
     except OSError as failure:  # a file or folder that cannot be read or written
-        known = failure.filename and failure.strerror
-        reason = f"{failure.filename}: {failure.strerror}" if known else str(failure).splitlines()[0]
-        print(f"hush: {reason.rstrip('.')}.", file=sys.stderr)
+        print(f"hush: {failure.filename or 'the output'}: {reason(failure)}.", file=sys.stderr)
         return 2
-    return 0
+    finally:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    """Drop what cannot be printed: Python would try again at its end, and print a traceback."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _words(message: object, options: argparse.Namespace) -> str:

@@ -11,6 +11,7 @@ from hush.cli.answer_plan import planned, show_plan
 from hush.cli.answer_plan import streamed as is_streamed
 from hush.cli.ledger import opened
 from hush.cli.output_options import add_shape, check_shape, document, in_words, must_be_format, saved, shaped
+from hush.cli.paid_output import add_overwrite, check_output, paid_output
 from hush.cli.plot import add_plot, check_plot, draw_plot
 from hush.cli.query_options import add_query
 from hush.cli.text import Command, add_budget, number
@@ -103,7 +104,8 @@ def _answer(options: argparse.Namespace) -> None:
         if ledger is not None:
             ledger.close()
     if streamed:
-        _receipt(options, made, f"written to {options.out}")
+        with paid_output(made):
+            _receipt(options, made, f"written to {options.out}")
     else:
         _write(options, made)
 
@@ -121,14 +123,11 @@ def _asked(options: argparse.Namespace, plan: Any, ledger: Ledger | None, stream
 
 def _check_files(options: argparse.Namespace, streamed: bool) -> None:
     """Reject files that cannot be written, before anything is spent."""
-    from hush.tables.destination import must_be_writable
-
     must_be_format(options.out)
     check_plot(options)
     if options.plot is not None and streamed:
         raise InvalidParameter("--plot needs the answer in memory; leave it out where Spark writes the file.")
-    if options.out:
-        must_be_writable(options.out, role="--out", folder=streamed and options.keys == ["private"])
+    check_output(options, folder=streamed and options.keys == ["private"])
 
 
 # -- output --------------------------------------------------------------------------------------------------
@@ -157,12 +156,18 @@ def _receipt(options: argparse.Namespace, receipt: Any, where: str) -> None:
 
 def written(options: argparse.Namespace, made: Any) -> None:
     """Write the answer to its file, or print it, as the options ask for it."""
-    try:
-        shown, figures, tables = shaped(options, made)
-    except HushError:
-        print(made)  # it is paid for
-        raise
-    where = saved(options.out, shown, figures, tables) if options.out else ""
+    with paid_output(made.receipt):
+        try:
+            shown, figures, tables = shaped(options, made)
+            where = saved(options.out, shown, figures, tables) if options.out else ""
+        except HushError:
+            print(made)  # it is paid for
+            raise
+        _print(options, shown, figures, tables, where)
+
+
+def _print(options: argparse.Namespace, shown: Any, figures: list[Any], tables: list[Any], where: str) -> None:
+    """Print the answer, or the receipt of an answer that is in a file."""
     if options.json:
         print(document(shown, figures, tables))
         print(where, file=sys.stderr) if where else None
@@ -179,7 +184,10 @@ def written(options: argparse.Namespace, made: Any) -> None:
 
 def _write(options: argparse.Namespace, made: Any) -> None:
     written(options, made)
-    draw_plot(options, lambda report: report.release_chart(made))  # last: a failed drawing must not lose a paid answer
+    with paid_output(made.receipt):
+        draw_plot(
+            options, lambda report: report.release_chart(made)
+        )  # last: a failed drawing must not lose a paid answer
 
 
 # -- options -------------------------------------------------------------------------------------------------
@@ -222,6 +230,7 @@ def add_out(output: Any) -> None:
     """Add --out, and the options that change the answer after it is released."""
     text = "write the answer to a .csv, .parquet, .xlsx, .md, .tex, .html or .json file"
     output.add_argument("--out", metavar="FILE", help=text)
+    add_overwrite(output)
     add_shape(output)
 
 

@@ -135,7 +135,9 @@ def _accounts(texts: list[str]) -> dict[str, tuple[float, float]] | None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    with opened(options.file) as ledger:
+    from hush.report.snapshot import reading
+
+    with reading(options.file) as ledger:  # a copy: it works in a read-only folder, and waits for no other process
         spent, left = ledger.spent, ledger.left
         document = {
             "file": options.file,
@@ -222,8 +224,9 @@ def _last(entries: tuple[Entry, ...], *, every: bool) -> list[str]:
 def _verify(options: argparse.Namespace) -> None:
     wal = f"{os.path.realpath(options.file)}-wal"
     found = os.path.exists(wal) and os.path.getsize(wal) > 0  # checked first: opening the ledger merges the log
-    with opened(options.file) as ledger:
-        ledger.verify()
+    from hush.report.snapshot import reading
+
+    with reading(options.file) as ledger:  # it verifies the copy
         count = len(ledger.entries)
     entries = f"{count} {'entry' if count == 1 else 'entries'}"
     text = f"{options.file}: sound; {entries}, every hash is correct, the total is within the budget"

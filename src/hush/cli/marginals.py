@@ -10,6 +10,8 @@ from typing import Any
 
 from hush.cli.answer import warn_of_delta
 from hush.cli.ledger import listed_in_json, opened
+from hush.cli.output_options import write_table
+from hush.cli.paid_output import add_overwrite, check_output, paid_output
 from hush.cli.policy_options import opened_table
 from hush.cli.query_options import add_rows, add_table
 from hush.cli.row_options import keys_of, rows_of
@@ -59,8 +61,6 @@ def _order(text: str) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     """Reject what cannot be written, before anything is spent."""
-    from hush.tables.destination import must_be_writable
-
     if options.synthesise is not None and options.synthesise < 0:
         raise InvalidParameter(f"--synthesise needs a number of rows, got {options.synthesise}.")
     if options.synthesise is not None and not options.out:
@@ -68,8 +68,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.out and Path(options.out).suffix not in _ENDINGS:
         raise InvalidParameter(f"--out must end in {', '.join(_ENDINGS)}, got {shown(options.out)}.")
     must_be_level(options.level)
-    if options.out:
-        must_be_writable(options.out, role="--out")
+    check_output(options)
 
 
 def _marginals(options: argparse.Namespace) -> None:
@@ -91,40 +90,28 @@ def _marginals(options: argparse.Namespace) -> None:
     finally:
         if ledger is not None:
             ledger.close()
-    _show(options, answer)
+    with paid_output(answer.receipt):
+        _show(options, answer)
 
 
 def _show(options: argparse.Namespace, answer: Any) -> None:
     """Write the rows or the cells to the file, and print the rest."""
     document: dict[str, Any] = {"receipt": dict(answer.receipt)}
     cells = answer.to_long_arrow(level=options.level)
-    if options.synthesise is None:
-        if options.out:
-            _written(options.out, cells)
-        document |= {"cells": cells.to_pylist()}
-        text = table(cells.to_pylist(), {name: name for name in cells.column_names}, left=len(cells.column_names) - 3)
-    else:
-        with working("fitting a model to the released tables"):
-            rows = answer.synthesise(options.synthesise)
-        _written(options.out, rows.to_arrow())
-        report = rows.report()
-        document |= {"file": options.out, "rows": len(rows), "report": report.as_dicts()}
-        text = f"{len(rows)} rows written to {options.out}\n{report}"
-    print(json.dumps(document, default=str, indent=2) if options.json else f"{text}\n{answer.receipt.guarantee}")
-
-
-def _written(out: str, found: Any) -> None:
-    """Write an Arrow table by the ending of the file."""
-    if out.endswith(".json"):
-        Path(out).write_text(json.dumps(found.to_pylist(), default=str, indent=1), encoding="utf-8")
-    elif out.endswith(".parquet"):
-        import pyarrow.parquet
-
-        pyarrow.parquet.write_table(found, out)
-    else:
-        import pyarrow.csv
-
-        pyarrow.csv.write_csv(found, out)
+    held = document | {"cells": cells.to_pylist()}
+    text = table(cells.to_pylist(), {name: name for name in cells.column_names}, left=len(cells.column_names) - 3)
+    try:
+        if options.synthesise is not None:
+            with working("fitting a model to the released tables"):
+                rows = answer.synthesise(options.synthesise)
+            write_table(options.out, rows.to_arrow())
+            report = rows.report()
+            held = document | {"file": options.out, "rows": len(rows), "report": report.as_dicts()}
+            text = f"{len(rows)} rows written to {options.out}\n{report}"
+        elif options.out:
+            write_table(options.out, cells)
+    finally:  # what was paid for is printed where the file cannot be written
+        print(json.dumps(held, default=str, indent=2) if options.json else f"{text}\n{answer.receipt.guarantee}")
 
 
 def register(command: Command) -> None:
@@ -153,4 +140,5 @@ def register(command: Command) -> None:
     output.add_argument("--plan", action="store_true", help="show the expected error; nothing is spent")
     output.add_argument("--synthesise", type=int, metavar="N", help="write N synthetic rows to --out")
     output.add_argument("--out", metavar="FILE", help="a .csv, .parquet or .json file: all cells, or the rows")
+    add_overwrite(output)
     output.add_argument("--level", type=number, default=0.95, metavar="L", help="of the intervals (default 0.95)")

@@ -9,6 +9,7 @@ from typing import Any
 
 from hush.cli.text import listed
 from hush.errors import InvalidParameter, shown
+from hush.releasing.destination import part_file, write_text
 
 __all__ = [
     "ENDINGS",
@@ -20,6 +21,7 @@ __all__ = [
     "must_be_format",
     "saved",
     "shaped",
+    "write_table",
 ]
 
 #: The endings of --out, and whether the file holds the receipt.
@@ -152,12 +154,26 @@ def saved(out: str, made: Any, figures: list[Any], tables: list[Any]) -> str:
     if ending in (".parquet", ".csv", ".xlsx"):
         {".parquet": made.to_parquet, ".csv": made.to_csv, ".xlsx": made.to_excel}[ending](out)
     else:
-        Path(out).write_text(_text(ending, made, figures, tables), encoding="utf-8")
+        write_text(out, _text(ending, made, figures, tables))
     kept = 'the receipt is in its metadata, under "hush"' if ending == ".parquet" else "it holds the receipt"
     if not ENDINGS[ending]:
         kept = "a CSV file holds no receipt: keep the lines above"
     what = "row" if made.long_form else "group"
     return f"{len(made)} {what}{'' if len(made) == 1 else 's'} written to {out}; {kept}"
+
+
+def write_table(out: str, table: Any) -> None:
+    """Write an Arrow table by the ending of the file: .csv, .parquet or .json."""
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    with part_file(out) as part:
+        if out.endswith(".json"):
+            part.write_text(json.dumps(table.to_pylist(), default=str, indent=1), encoding="utf-8")
+        elif out.endswith(".parquet"):
+            pyarrow.parquet.write_table(table, part)
+        else:
+            pyarrow.csv.write_csv(table, str(part))
 
 
 def _text(ending: str, made: Any, figures: list[Any], tables: list[Any]) -> str:

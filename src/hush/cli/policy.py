@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 from hush.cli.policy_options import opened_table
 from hush.cli.text import Command, emit, subcommands
 from hush.errors import InvalidParameter
+from hush.releasing.destination import write_text
 
 __all__ = ["register"]
 
@@ -50,7 +50,7 @@ def _new(options: argparse.Namespace) -> None:
         unit = ("row",)
     columns = {column: table.relation[column].type() for column in table.columns}
     source = _from_folder(options.source, options.file)
-    Path(options.file).write_text(draft(name, source, unit, columns, inside=inside), encoding="utf-8")
+    write_text(options.file, draft(name, source, unit, columns, inside=inside))
     text = (
         f"{options.file}: a draft for the table {name} with {len(columns)} columns; edit it, then run "
         f"`hush policy check {options.file}`"

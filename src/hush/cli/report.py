@@ -21,8 +21,8 @@ The ledger is only read: no lock is taken, and no file is written next to it."""
 
 
 def _report(options: argparse.Namespace) -> None:
+    from hush.releasing.destination import spare
     from hush.report import statement
-    from hush.report.snapshot import spare
 
     if options.card is not None or options.fact:
         _card(options)
@@ -37,8 +37,8 @@ def _report(options: argparse.Namespace) -> None:
 
 def _card(options: argparse.Namespace) -> None:
     """Write the card for the registry."""
+    from hush.releasing.destination import spare, write_text
     from hush.report.registry_card import card, missing_facts
-    from hush.report.snapshot import spare
 
     if options.card is None or options.out is not None:
         raise InvalidParameter("--fact belongs to --card FILE, and --card needs no --out.")
@@ -53,7 +53,7 @@ def _card(options: argparse.Namespace) -> None:
     place = Path(options.card)
     spare(place, options.file)
     text = card(options.file, facts)
-    place.write_text(text, encoding="utf-8")
+    write_text(place, text)
     missing = missing_facts(text)
     lines = [f"{place} is written: a card of tier 3 for the public registry of deployments."]
     lines += [f"Fill in: {what}." for what in missing]

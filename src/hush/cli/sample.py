@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from hush.cli.output_options import write_table
 from hush.cli.text import Command
 from hush.errors import InvalidParameter, shown
 from hush.releasing.progress import working
@@ -25,14 +26,7 @@ def _sample(options: argparse.Namespace) -> None:
     with working(f"making {options.rows:,} rows") as show:
         table = sample(options.name, options.rows)
         show(f"writing {out}")
-        if out.endswith(".csv"):
-            import pyarrow.csv
-
-            pyarrow.csv.write_csv(table, out)
-        else:
-            import pyarrow.parquet
-
-            pyarrow.parquet.write_table(table, out)
+        write_table(out, table)
     made = {"file": out, "rows": table.num_rows}
     print(json.dumps(made) if options.json else f"{table.num_rows} made-up {options.name} written to {out}")
 

@@ -17,6 +17,10 @@ _EXAMPLES = """examples:
   hush sgd --rows 60000 --batch 256 --epochs 60 --sigma 1.1 --delta 1e-5        the epsilon of a training run
   hush sgd --rows 1000000 --batch 100 --steps 100000 --sigma 1 --delta 1e-7 --json"""
 _DELTAS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+_PUBLIC = (
+    "It holds for one row more or less if the rate, the number of steps and the number that the sum is divided by are\n"
+    "public. Computed from a private number of rows they are not: give --rows a number that everyone may know."
+)
 _COLUMNS = {"account": "account", "epsilon": "epsilon", "remark": ""}
 
 
@@ -36,14 +40,17 @@ def _sgd(options: argparse.Namespace) -> None:
         "delta": options.delta,
         "epsilon": upper,
         "epsilon_at_least": float(bracket.lower),
+        "neighbours": "add-remove",
+        "must_be_public": ["rate", "steps", "divisor"],
         "accounts": accounts,
         "points": points,
     }
     text = (
         f"noise multiplier {decimal_up(run.sigma, 6)}, rate {run.rate:.6g}, {run.steps:,} steps: "
         f"({decimal_up(upper, 6)}, {options.delta:g})-private\n"
-        f"Every row is in each batch independently with probability {run.rate:.4g} (Poisson sampling); one row more or "
-        "less.\nThe noise of a step has standard deviation sigma times the clipping norm of a row's gradient."
+        f"Every row is in each batch independently with probability {run.rate:.4g} (Poisson sampling).\n"
+        "The noise of a step has standard deviation sigma times the clipping norm of a row's gradient.\n"
+        f"{_PUBLIC}"
         f"\n\n{table(accounts, _COLUMNS)}\n\n{table(points, {'delta': 'delta', 'epsilon': 'epsilon'})}"
     )
     emit(options, document, text)
@@ -69,7 +76,9 @@ def _accounts(run: hush.Training, delta: float, lower: float, upper: float) -> l
 def register(command: Command) -> None:
     """Add the command."""
     sgd = command("sgd", _sgd, "compute the noise of private training, or the privacy of a run", _EXAMPLES)
-    sgd.add_argument("--rows", type=int, required=True, metavar="N", help="the rows of the training data")
+    sgd.add_argument(
+        "--rows", type=int, required=True, metavar="N", help="the rows of the training data, about: a public number"
+    )
     sgd.add_argument("--batch", type=int, required=True, metavar="B", help="the expected number of rows in a batch")
     sgd.add_argument("--epochs", type=number, metavar="E", help="passes over the data: N E/B steps")
     sgd.add_argument("--steps", type=int, metavar="T", help="the number of steps, instead of --epochs")

@@ -11,6 +11,7 @@ from typing import Any
 from hush.cli.answer import add_intervals, add_keys_for, add_series, warn_of_delta, written
 from hush.cli.ledger import opened
 from hush.cli.output_options import add_view, must_be_format
+from hush.cli.paid_output import add_overwrite, check_output
 from hush.cli.text import Command, number
 from hush.errors import InvalidParameter
 from hush.releasing.progress import working
@@ -90,10 +91,7 @@ def _explained(options: argparse.Namespace, plan: Any) -> None:
 
 
 def _answered(options: argparse.Namespace, plan: Any) -> None:
-    from hush.tables.destination import must_be_writable
-
-    if options.out:
-        must_be_writable(options.out, role="--out")
+    check_output(options)
     ledger = opened(options.ledger) if options.ledger else None
     try:
         with working() as show:
@@ -130,5 +128,6 @@ def register(command: Command) -> None:
     output = sql.add_argument_group("output")
     text = "write the answer to a .csv, .parquet, .xlsx, .md, .tex, .html or .json file"
     output.add_argument("--out", metavar="FILE", help=text)
+    add_overwrite(output)
     add_view(output)
     add_intervals(output)

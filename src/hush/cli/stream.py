@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import hush
 from hush.cli.ledger import listed_in_json, opened
+from hush.cli.paid_output import paid_output
 from hush.cli.text import Command, add_budget, delta_of, emit, finite, number, subcommands, table
 from hush.errors import InvalidParameter, shown
 
@@ -90,7 +92,8 @@ def _add(options: argparse.Namespace) -> None:
     text = f"period {answer.period}: {last.value:.1f}, 95 % interval {last.low:.1f} to {last.high:.1f}"
     text += f" ({answer.plan.stream.asked})"
     document = {"name": options.name, "period": answer.period, "value": last.value, "low": last.low, "high": last.high}
-    emit(options, document, text)
+    with paid_output({}, again=shlex.join(["hush", "stream", "show", options.file, options.name])):
+        emit(options, document, text)
 
 
 def _period(options: argparse.Namespace) -> int | str | None:

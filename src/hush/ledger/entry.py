@@ -103,6 +103,10 @@ class Entry:
     account: str = ""
     #: The block of time that the release is about; empty for all of them.
     block: str = ""
+    #: The digest of the question that the entry pays one answer to; empty: the charge gives no right to be used again.
+    question: str = ""
+    #: The step of that question, if it has several entries; empty for the last one.
+    step: str = ""
     #: What was asked, in words; empty if the caller did not say.
     about: str = field(default="", compare=False)
     #: The version of hush that wrote the entry; empty in ledgers of older versions.
@@ -190,7 +194,8 @@ def _json(value: Any) -> str:
 
 
 def _names(entry: Entry) -> tuple[tuple[str, str], ...]:
-    return ("account", entry.account), ("block", entry.block), ("about", entry.about), ("hush", entry.made_by)
+    names = ("account", "block", "question", "step", "about")
+    return (*((name, getattr(entry, name)) for name in names), ("hush", entry.made_by))
 
 
 def entry_text(entry: Entry) -> str:
@@ -227,9 +232,10 @@ def entry_from_text(text: str, number: int, time: str, label: str) -> Entry:
         raise InvalidParameter("the numbers of an entry must be finite.")
     turn = None if values.get("turn") is None else Turn.from_plain(values["turn"])
     made = Entry(number, time, label, parts, extra_delta=extra, epsilon=epsilon, delta=delta, turn=turn)
-    named = {name: text_of(name, values.get(name, "")) for name in ("account", "block", "about", "hush")}
+    texts = ("account", "block", "question", "step", "about", "hush")
+    named = {name: text_of(name, values.get(name, "")) for name in texts}
     after = values.get("followed_by")
-    made = replace(made, account=named["account"], block=named["block"])
+    made = replace(made, account=named["account"], block=named["block"], question=named["question"], step=named["step"])
     made = made if after is None else replace(made, followed_by=Budget.asked(*map(float, after), zero=True))
     return replace(made, about=named["about"], made_by=named["hush"])
 

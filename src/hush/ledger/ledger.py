@@ -16,7 +16,7 @@ from hush.ledger.entry import Cap, Entry, as_entry, moment, text_of
 from hush.ledger.notebook import card
 from hush.ledger.payment import Payment
 from hush.ledger.refusal import must_be_source, refusal
-from hush.ledger.series import Turn, WithSeries, kept_answer, made_so_far
+from hush.ledger.series import Turn, WithSeries, charged_before, kept_answer
 from hush.ledger.store import LedgerStore, ledger_path, new_cap
 from hush.ledger.sub_accounts import must_fit, sub_account
 from hush.ledger.view import LedgerView
@@ -185,37 +185,55 @@ class Ledger(WithSeries):
         a signal handler raises) pass through. Before the commit nothing is spent; after it the charge is recorded, and
         a note on the exception states that. After any exception nothing may be released.
         """
-        from hush.ledger.file import Outcome
-
-        if self.path is not None:
-            must_not_be_watched(self.path)
         given = (releases, label, extra_delta, epsilon, delta, turn, account, block, about, followed_by)
-        asked, result = as_entry(*given), Outcome()
-        must_have_blocks(self.cap, asked.block)
-        written: list[Entry] = []
-        try:
-            with self._store.exclusive():
-                return self._spent(asked, result, written)
-        except BaseException as failure:
-            if result.committed and written:  # the file holds the entry; the next call reads it from there
-                failure.add_note(
-                    f"The charge was recorded: entry {written[0].number} of {self._store} was written before this "
-                    "exception; release nothing."
-                )
-            raise
-
-    def _spent(self, asked: Entry, result: Outcome, written: list[Entry]) -> Payment:
-        """Check the entry, write it in one transaction, and return its payment; `written` holds it from then on."""
-        from hush.ledger import log as rows
-
+        asked = as_entry(*given)
         if not keeps(asked.charges, asked.epsilon, asked.delta):
             raise InvalidParameter(
                 f"the release does not satisfy epsilon={asked.epsilon:g} and delta={asked.delta:g}, the pair it was "
                 "stated to be calibrated for; nothing was spent."
             )
+        payment = self.charged(asked)
+        if payment.kept is not None:
+            raise NotPaid(
+                f"release {turn and turn.release} was made before, and its noise is drawn once; read its answer."
+            )
+        return payment
+
+    def charged(self, asked: Entry, *, people: str | None = None) -> Payment:
+        """Charge an entry, for `Ledger.spend` and `Access.pay`; with `people`, the ledger protects them from then on.
+
+        A release of a series that was charged before, and a question that was charged and has no answer, are not
+        charged again: the payment is that of their entry.
+        """
+        from hush.ledger.file import Outcome
+
+        if self.path is not None:
+            must_not_be_watched(self.path)
+        must_have_blocks(self.cap, asked.block)
+        result, written = Outcome(), list[Entry]()
+        try:
+            with self._store.exclusive():
+                return self._spent(asked, people, result, written)
+        except BaseException as failure:
+            if result.committed and written:  # the file holds the entry; the next call reads it from there
+                then = (
+                    "the same call gets its one answer, without another charge" if asked.question else "release nothing"
+                )
+                failure.add_note(
+                    f"The charge was recorded: entry {written[0].number} of {self._store} was written before this "
+                    f"exception; {then}."
+                )
+            raise
+
+    def _spent(self, asked: Entry, people: str | None, result: Outcome, written: list[Entry]) -> Payment:
+        """Check the entry, write it in one transaction, and return its payment; `written` holds it from then on."""
+        from hush.ledger import log as rows
+
         with self._store.file.writing(result) as connection:
             log, account = self._store.refreshed(connection)
-            known = None if asked.turn is None else made_so_far(log.entries, asked.turn.series).get(asked.turn.release)
+            if people is not None and log.source is not None:
+                must_be_source(str(self._store), log.source, people)
+            known = charged_before(connection, log.entries, asked)
             entry = known or replace(asked, number=log.number + 1, time=moment())
             grown = account if known else account.plus([entry])
             settled = grown if known else grown.settled()
@@ -223,23 +241,19 @@ class Ledger(WithSeries):
                 must_fit(log.cap, log.entries, entry)
                 log = rows.append(connection, log, entry)
                 written.append(entry)
+            if settled is not None and people is not None and log.source is None:
+                log = rows.bind(connection, log, people)
         if settled is None:
             raise refusal(account, grown, entry)
         self._store.keep(log, settled)
-        paid = self._paid(entry)
-        if (entry.block, entry.account) != (asked.block, asked.account):
+        kept = None if known is None else kept_answer(self._store, entry.number)
+        if kept is None and (entry.block, entry.account) != (asked.block, asked.account):
             raise InvalidParameter(
                 f"this release was charged on {entry.time[:10]} to another block of time or another account, and no "
                 "answer of it was kept; ask for it there, or ask for another release. Nothing more was spent."
             )
-        return paid
-
-    def _paid(self, entry: Entry) -> Payment:
-        if entry.turn is not None and kept_answer(self._store, entry.number) is not None:
-            raise NotPaid(
-                f"release {entry.turn.release} was made before, and its noise is drawn once; read its answer."
-            )
-        return Payment(entry.charges, entry, "a ledger in memory" if self.path is None else str(self.path))
+        place = "a ledger in memory" if self.path is None else str(self.path)
+        return Payment(entry.charges, entry, place, keeper=self.keep_answer, kept=kept)
 
     # -- the data, and the end --------------------------------------------------------------------------------
 

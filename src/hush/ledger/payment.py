@@ -10,13 +10,14 @@ import math
 import os
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, NotPaid, Unsupported
+from hush.errors import InvalidParameter, NotPaid, QueryFailed, Unsupported
 from hush.ledger.entry import Entry
 from hush.ledger.refusal import must_be_ledger
 from hush.ledger.series import Turn
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Draws", "Payment", "must_be_payment", "must_be_secure", "pay", "unaccounted"]
 
 Steps = NDArray[np.int64]
+_Made = TypeVar("_Made")
 
 
 def must_be_secure(entropy: Entropy | None) -> None:
@@ -173,10 +175,19 @@ class Payment:
     (3,)
     """
 
-    def __init__(self, paid: tuple[Charge, ...], entry: Entry | None, place: str | None) -> None:
+    def __init__(
+        self,
+        paid: tuple[Charge, ...],
+        entry: Entry | None,
+        place: str | None,
+        *,
+        keeper: Callable[[int, bytes], bytes] | None = None,
+        kept: bytes | None = None,
+    ) -> None:
         self._allowed: Counter[Charge] = Counter()
-        for charge in paid:
+        for charge in paid if kept is None else ():  # the noise of an answer that is kept was drawn
             self._allowed[charge.once] += charge.times
+        self._keeper, self._kept = keeper, kept
         self._drawn: Counter[tuple[Charge, str]] = Counter()
         self._entry, self._place, self._paid, self._lock = entry, place, paid, threading.Lock()
         self._process = os.getpid()
@@ -198,6 +209,49 @@ class Payment:
     def number(self) -> int | None:
         """The number of the ledger's entry; None for an unaccounted payment."""
         return None if self._entry is None else self._entry.number
+
+    @property
+    def kept(self) -> bytes | None:
+        """The answer, if an earlier call has kept it; then nothing is drawn, and this is what counts."""
+        return self._kept
+
+    def keep(self, content: bytes) -> bytes:
+        """Keep the answer with its entry before anybody sees it; returns the answer that counts.
+
+        That is the given one, unless another process has kept an answer of the same entry before. Without a ledger
+        nothing is kept.
+        """
+        if self._kept is None and self._entry is not None and self._keeper is not None:
+            self._kept = self._keeper(self._entry.number, content)
+        return content if self._kept is None else self._kept
+
+    def attempt(self, make: Callable[[], _Made]) -> _Made:
+        """What `make()` returns. It reads the data and draws; if it fails, one constant sentence is raised.
+
+        The failure's own words may quote a row, and whether it fails may depend on one: so it is raised after the
+        charge only, and the words are not kept as its context either. An interrupt passes through, with a note.
+        """
+        try:
+            return make()
+        except (NotPaid, QueryFailed):
+            raise
+        except Exception:  # raised below, after the handler has ended
+            pass
+        except BaseException as interrupt:
+            interrupt.add_note(f"{self._stays}.")
+            raise
+        raise QueryFailed(
+            f"the question failed, and the reason is hidden, because it may quote the data; {self._stays}."
+        )
+
+    @property
+    def _stays(self) -> str:
+        """What a failure leaves behind, in words."""
+        if self._entry is None:
+            return "no ledger was charged"
+        right = self._entry.question or self._entry.turn
+        then = ", and the same call gets its one answer without another charge" if right else ""
+        return f"entry {self._entry.number} of {self._place} stays charged{then}"
 
     @property
     def receipt(self) -> dict[str, Any] | None:

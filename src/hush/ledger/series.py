@@ -17,11 +17,13 @@ from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError
 from hush.privacy.charge import Budget, Charge
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     from hush.ledger.account import Account
     from hush.ledger.entry import Entry
     from hush.ledger.store import LedgerStore
 
-__all__ = ["Turn", "WithSeries", "kept_answer", "made_so_far"]
+__all__ = ["Turn", "WithSeries", "charged_before", "kept_answer", "made_so_far"]
 
 #: Bytes of the largest answer that a ledger keeps.
 _LARGEST = 1 << 29
@@ -65,6 +67,34 @@ class Turn:
 def made_so_far(entries: tuple[Entry, ...], series: str) -> dict[int, Entry]:
     """The entries of a series, by the number of the release."""
     return {entry.turn.release: entry for entry in entries if entry.turn is not None and entry.turn.series == series}
+
+
+def charged_before(connection: Connection, entries: tuple[Entry, ...], asked: Entry) -> Entry | None:
+    """The entry that pays for `asked` already: the same release of its series, or the newest entry of the same question
+    and the same charges that has no answer; None if it must be charged.
+
+    If the question has several steps, an earlier step counts although it is answered, as long as no last step after it
+    has an answer: the run that it belongs to is not finished.
+    """
+    from hush.ledger import schema
+
+    if asked.turn is not None:
+        return made_so_far(entries, asked.turn.series).get(asked.turn.release)
+    run = [entry for entry in entries if entry.question == asked.question] if asked.question else []
+    found = next((entry for entry in reversed(run) if _same_step(entry, asked)), None)
+    if found is None:
+        return None
+    done = schema.answered(connection)
+    finished = found.number in done
+    if finished and asked.step:
+        finished = any(not entry.step and entry.number > found.number and entry.number in done for entry in run)
+    return None if finished else found
+
+
+def _same_step(entry: Entry, asked: Entry) -> bool:
+    """Are these the same step of a question, for the same noise and the same price?"""
+    names = ("step", "charges", "extra_delta", "epsilon", "delta", "account", "block", "followed_by", "turn")
+    return all(getattr(entry, name) == getattr(asked, name) for name in names)
 
 
 class WithSeries:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from hush.errors import HushError, InvalidParameter, needs, reject
+from hush.releasing.destination import part_file, spare
 from hush.report.chart_style import altair
 from hush.report.render import render
-from hush.report.snapshot import spare
 
 __all__ = ["ready", "save_chart"]
 
@@ -39,17 +39,15 @@ def save_chart(chart: Any, path: str | os.PathLike[str]) -> Path:
     version = _version(spec, vl_convert.get_vegalite_versions())
     try:
         if place.suffix.lower() == ".png":
-            place.write_bytes(vl_convert.vegalite_to_png(spec, version, scale=2.0))
+            drawn: bytes = vl_convert.vegalite_to_png(spec, version, scale=2.0)
         elif place.suffix.lower() == ".svg":
-            place.write_text(vl_convert.vegalite_to_svg(spec, version), encoding="utf-8")
+            drawn = vl_convert.vegalite_to_svg(spec, version).encode()
         else:
-            place.write_text(_page(spec, _library(version)), encoding="utf-8")
-    except OSError as failure:
-        raise InvalidParameter(
-            f"{place} cannot be written: {failure.strerror or failure}; choose another file."
-        ) from failure
+            drawn = _page(spec, _library(version)).encode()
     except ValueError as failure:
         raise HushError(f"this chart cannot be drawn: {str(failure).splitlines()[0]}.") from failure
+    with part_file(place) as part:
+        part.write_bytes(drawn)
     return place
 
 

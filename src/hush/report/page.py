@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hush.errors import InvalidParameter, reject
+from hush.errors import reject
 from hush.ledger.entry import printable
+from hush.releasing.destination import spare, write_text
 from hush.report.render import render
-from hush.report.snapshot import spare
 
 __all__ = ["Block", "Code", "Meter", "Points", "Section", "Statement", "Table", "Terms", "Text"]
 
@@ -159,12 +159,7 @@ class Statement:
             raise reject("path", path, "a file name that ends in .html or .md", "write 'statement.html'")
         place = Path(path)
         spare(place)
-        try:
-            place.write_text(self.html if place.suffix.lower() == ".html" else self.markdown, encoding="utf-8")
-        except OSError as failure:
-            raise InvalidParameter(
-                f"{place} cannot be written: {failure.strerror or failure}; choose another file."
-            ) from failure
+        write_text(place, self.html if place.suffix.lower() == ".html" else self.markdown)
         return place
 
 

@@ -19,12 +19,10 @@ from pathlib import Path
 from hush.errors import InvalidParameter, LedgerError, reject
 from hush.ledger import Ledger
 
-__all__ = ["from_here", "reading", "spare"]
+__all__ = ["from_here", "reading"]
 
 _TRIES = 40  # readings
 _LARGEST = 1 << 30  # bytes: a larger file is not a ledger
-#: The first bytes of SQLite files: a database, and a write-ahead log of either byte order.
-_STARTS = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 @contextmanager
@@ -67,26 +65,6 @@ def from_here(path: str | os.PathLike[str]) -> str:
     if not full.is_absolute():
         return str(full)
     return str(full.relative_to(here)) if full.is_relative_to(here) else full.name
-
-
-def spare(place: Path, *ledgers: str | os.PathLike[str]) -> None:
-    """Raise if `place` is one of these ledgers, a file that SQLite keeps for one of them, or any SQLite database."""
-    if not place.exists():
-        return
-    companions = (Path(f"{os.path.realpath(one)}{end}") for one in ledgers for end in ("", "-wal", "-shm", "-journal"))
-    if any(other.exists() and place.samefile(other) for other in companions) or _is_database(place):
-        raise InvalidParameter(f"{place} is a ledger or another database, and would be lost; choose another file.")
-
-
-def _is_database(place: Path) -> bool:
-    if not place.is_file():
-        return False
-    try:
-        with place.open("rb") as file:
-            start = file.read(16)
-    except OSError:  # the writer will report the error
-        return False
-    return start.startswith(_STARTS)
 
 
 def _bytes(path: Path) -> tuple[bytes, bytes]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hush.errors import InvalidParameter, needs, shown
 from hush.ledger.entry import printable
 from hush.ledger.notebook import Bar, card
+from hush.releasing.destination import part_file
 from hush.releasing.receipt import Receipt
 from hush.tables.arrow import arrow, plain_numbers
 from hush.tables.chart import LEGEND, bars, text_table, wrapped
@@ -78,7 +79,8 @@ class Answer(MadeFromAnswer):
         """A Parquet file, with the receipt in its metadata under "hush"."""
         import pyarrow.parquet
 
-        pyarrow.parquet.write_table(self.table.replace_schema_metadata({"hush": self.receipt.to_json()}), str(path))
+        with part_file(path) as part:
+            pyarrow.parquet.write_table(self.table.replace_schema_metadata({"hush": self.receipt.to_json()}), part)
 
     def to_csv(self, path: str | Path) -> None:
         """Write the answer as a CSV file.
@@ -88,7 +90,8 @@ class Answer(MadeFromAnswer):
         """
         import pyarrow.csv
 
-        pyarrow.csv.write_csv(for_spreadsheets(self.table), str(path))
+        with part_file(path) as part:
+            pyarrow.csv.write_csv(for_spreadsheets(self.table), str(part))
 
     def to_excel(self, path: str | Path) -> None:
         """Write an Excel workbook: a sheet with the answer and a sheet with the facts of its receipt. It needs

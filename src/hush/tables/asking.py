@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from hush.errors import IncompleteCall, InvalidParameter, called_like, must_be_level, nearest, shown, whole
 from hush.ledger.entry import text_of
 from hush.ledger.refusal import must_be_ledger
+from hush.releasing.destination import must_be_writable
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
-from hush.tables.destination import must_be_writable
 from hush.tables.noise_sum import MOST_LEVEL
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hush.errors import IncompleteCall, one_of
+from hush.ledger.access import Access
 from hush.tables.aggregation import ORDERS, integer_aggregates
 from hush.tables.contribution import Reach
 from hush.tables.counts import CountUnits
@@ -28,6 +29,9 @@ from hush.tables.root import Root
 from hush.tables.sharing import equal_columns, in_other_forms
 from hush.tables.source import short
 from hush.tables.unit import KEY, Unit
+
+if TYPE_CHECKING:
+    from hush.ledger import Ledger
 
 __all__ = ["QueryDescription", "TableDescription", "prepared"]
 
@@ -91,6 +95,14 @@ class TableDescription:
         """
         private = sorted({root.people for root in self.roots if root.private})
         return private[0] if len(private) == 1 else short("; ".join(private), f"{len(private)} tables")
+
+    def access(self, ledger: Ledger | None, *, label: str = "", account: str = "") -> Access:
+        """The door to noise on these rows: their people, their block of time, and what their policy allows."""
+        named: dict[str, Any] = {"label": label, "account": account, "people": self.fingerprint, "block": self.block}
+        if self.rule is not None:
+            rule = self.rule
+            named |= {"max_epsilon": rule.max_epsilon, "max_delta": rule.max_delta, "charged_to": rule.ledger}
+        return Access(ledger, **named)
 
     @property
     def belongs(self) -> str:

@@ -21,6 +21,7 @@ from hush.ledger.account import keeps
 from hush.ledger.payment import Draws, Payment, pay
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget
+from hush.releasing.destination import must_be_writable, part_file
 from hush.releasing.receipt import Receipt
 from hush.sampling.witness import cells_of
 from hush.tables.answer import Answer
@@ -30,7 +31,6 @@ from hush.tables.blocks import block_of
 from hush.tables.column_draws import noisy_columns
 from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription
-from hush.tables.destination import must_be_writable, part_file
 from hush.tables.distributed import write_on_executors
 from hush.tables.engines import engine_of
 from hush.tables.exact_aggregates import Aggregates
@@ -147,7 +147,6 @@ class Request:
             else:
                 tables = settled._tables(aggregates, batches)
                 settled._stream(aggregates.empty(), tables, recipe, draws, part, receipt)
-                os.replace(part, path)
         return receipt
 
     @property

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, shown, whole
+from hush.ledger.access import Access
 from hush.tables.blocks import block_of
 from hush.tables.engines import engine_of
 from hush.tables.expression import by_bytes, compared, constant, ibis, must_have
@@ -62,6 +63,10 @@ class RowBlocks:
     def fingerprint(self) -> str:
         """The text by which a ledger recognises the people of the table."""
         return self.table.fingerprint
+
+    def access(self, ledger: Ledger | None, *, label: str = "", account: str = "") -> Access:
+        """The door to noise on these rows: see `TableDescription.access`."""
+        return self.table.access(ledger, label=label, account=account)
 
     def ledger_block(self, ledger: Ledger | None) -> str:
         """The block of time that a ledger charges; empty where it charges all of them."""

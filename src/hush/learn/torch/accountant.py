@@ -43,7 +43,8 @@ class Accountant:
     """The privacy of a training run, step by step, with the methods of Opacus' accountants.
 
     Guarantees: `get_epsilon` is a proved upper bound for one row more or less, if every step takes a Poisson sample of
-    the rows and adds Gaussian noise to the sum of clipped gradients. It does not cover batches from a shuffled list.
+    the rows and adds Gaussian noise to the sum of clipped gradients, and if noise, rate, number of steps and divisor do
+    not depend on the rows, nor on their number. It does not cover batches from a shuffled list.
 
     >>> account = Accountant()
     >>> for _ in range(1000):
@@ -55,6 +56,8 @@ class Accountant:
     def __init__(self) -> None:
         #: Triples (noise multiplier, sampling rate, steps), in order.
         self.history: list[Row] = []
+        #: The rate of the engine that this accountant belongs to; None unless `hush.torch.engine` made that engine.
+        self.public_rate: float | None = None
 
     @classmethod
     def mechanism(cls) -> str:
@@ -112,17 +115,24 @@ class Accountant:
     # -- what Opacus calls -----------------------------------------------------------------------------------
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
-        """The function that an optimizer of Opacus calls at every step.
+        """The function that an optimizer of Opacus calls at every step. It counts the public rate of the engine that
+        `hush.torch.engine` made. The given rate is one that Opacus computed from its loader; it is not used.
 
         If the sum of k Poisson samples is released with one noise, a row may be in it up to k times. The noise is the
         sum of k noises of sigma/sqrt(k), so the step is post-processing of k steps with that much noise each.
         """
+        rate = self.public_rate
+        if rate is None:
+            raise Unsupported(
+                "Opacus' own engine computes its rate and its divisor from the number of rows, which is private, so no "
+                "epsilon is proved for it; write engine = hush.torch.engine(batches=20, divisor=50)."
+            )
 
         def hook(optimizer: Any) -> None:
             samples = int(optimizer.accumulated_iterations)
             sigma = float(optimizer.noise_multiplier)
             each = sigma if samples == 1 else down(sigma / math.sqrt(samples), FEW_ROUNDINGS)
-            self.step(noise_multiplier=each, sample_rate=sample_rate, times=samples)
+            self.step(noise_multiplier=each, sample_rate=rate, times=samples)
 
         return hook
 

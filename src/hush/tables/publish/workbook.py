@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable
 from datetime import date
@@ -10,6 +11,7 @@ from typing import Any
 
 from hush.errors import InvalidParameter, needs, shown
 from hush.ledger.entry import printable
+from hush.releasing.destination import part_file
 
 __all__ = ["must_have_excel", "write_workbook"]
 
@@ -26,8 +28,6 @@ def must_have_excel() -> None:
 def write_workbook(path: str | Path, table: Any, facts: Iterable[tuple[str, str]]) -> None:
     """Write the workbook. Text is written as text: no cell is read as a formula or as a link."""
     must_have_excel()
-    import xlsxwriter
-
     place = Path(path)
     if place.suffix != ".xlsx" or not place.absolute().parent.is_dir():
         raise InvalidParameter(
@@ -37,8 +37,18 @@ def write_workbook(path: str | Path, table: Any, facts: Iterable[tuple[str, str]
         raise InvalidParameter(
             f"an Excel sheet holds {_MOST_ROWS} rows, and the answer has {table.num_rows}; write a .parquet file."
         )
-    plain = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with xlsxwriter.Workbook(str(path), plain) as book:
+    held = _workbook(table, facts)
+    with part_file(place) as part:
+        part.write_bytes(held)
+
+
+def _workbook(table: Any, facts: Iterable[tuple[str, str]]) -> bytes:
+    """Both sheets, made in memory: temporary files would hold the answer too, and could fill another disk."""
+    import xlsxwriter
+
+    held = io.BytesIO()
+    plain = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
+    with xlsxwriter.Workbook(held, plain) as book:
         bold, day = book.add_format({"bold": True}), book.add_format({"num_format": "yyyy-mm-dd"})
         sheet = book.add_worksheet("answer")
         for i, name in enumerate(table.column_names):
@@ -51,6 +61,7 @@ def write_workbook(path: str | Path, table: Any, facts: Iterable[tuple[str, str]
         for row, (name, text) in enumerate(facts):
             beside.write_string(row, 0, printable(name), bold)
             beside.write_string(row, 1, printable(text))
+    return held.getvalue()
 
 
 def _write(sheet: Any, row: int, place: int, cell: Any, day: Any) -> None:

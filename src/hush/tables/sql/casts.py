@@ -1,7 +1,7 @@
 """CAST in row expressions: a value that does not fit is null, and every engine gives the same value.
 
-Engines read text in different ways: some accept '1d' as a number or '2025' as a date. So text is cast only if it has
-one plain form. A float becomes the nearest whole number, and of two equally near ones the even one.
+Text is cast only if it has one plain form (`hush.tables.plain_form`). A float becomes the nearest whole number, and of
+two equally near ones the even one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import datetime
 from typing import Any
 
 from hush.errors import shown
-from hush.tables.expression import constant, ibis, operations
+from hush.tables.expression import ibis, operations
+from hush.tables.plain_form import plain_form
 from hush.tables.sql.cell import FAR, Cell, literal
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.row import Rows, handler
@@ -35,19 +36,6 @@ _FROM = {
     "date": ("text", "date", "time"),
     "timestamp": ("text", "date", "time"),
 }
-_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-#: The form of text that is cast, and the characters that it may not have: in some engines $ also matches before the
-#: end of a line.
-_FORMS = {
-    "int64": ("^-?[0-9]{1,40}$", "[^0-9-]"),
-    "float64": ("^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]{1,3})?$", "[^0-9.eE+-]"),
-    "date": (f"^{_YEAR}-[0-9]{{2}}-[0-9]{{2}}$", "[^0-9-]"),
-    "timestamp": (f"^{_YEAR}-[0-9]{{2}}-[0-9]{{2}} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}$", "[^0-9: -]"),
-}
-_TRUE, _FALSE = ("true", "t", "1"), ("false", "f", "0")
-#: Text of this many characters or more is no number. Numbers beyond these sizes are null: engines differ in how they
-#: round them.
-_LONGEST, _TINY, _HUGE = 300, 1e-307, 1.7e308
 #: Floats below this size have a whole part that fits 64 bits.
 FITS = 9.0e18
 
@@ -90,7 +78,7 @@ def _made(cell: Cell, kind: str) -> Any:
     """The cast column."""
     column = cell.column
     if cell.family == "text":
-        return _read(column, kind)
+        return plain_form(column, kind)
     if cell.family == "number" and kind == "boolean":
         return column != 0
     if cell.family == "number" and kind == "int64" and not cell.whole:
@@ -104,22 +92,6 @@ def _nearest(column: Any) -> Any:
     rest = column - below.cast("float64")
     up = (rest > 0.5) | ((rest == 0.5) & (below % 2 != 0))
     return ibis().cases((up, below + 1), else_=below)
-
-
-def _read(column: Any, kind: str) -> Any:
-    """Text of a plain form as a value; other text is null."""
-    text = column.strip()
-    if kind == "boolean":
-        low = text.lower()
-        return ibis().cases((low.isin(_TRUE), True), (low.isin(_FALSE), False), else_=ibis().null("boolean"))
-    form, never = _FORMS[kind]
-    plain = text.re_search(form) & ~text.re_search(never) & (text.length() < _LONGEST)
-    made = ibis().cases((plain, text), else_=ibis().null("string")).try_cast(kind)
-    if kind == "float64":
-        size = made.abs()
-        usual = (size == 0.0) | ((size > constant(_TINY)) & (size < constant(_HUGE)))
-        return ibis().cases((usual, made), else_=ibis().null("float64"))
-    return made
 
 
 def _known_after(cell: Cell, column: Any, kind: str) -> Cell:
