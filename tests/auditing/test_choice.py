@@ -52,7 +52,7 @@ def audited(charge: Charge, claim: float) -> Any:
 def planned(epsilon: float) -> Charge:
     rows = pa.table({"u": [1, 2, 3, 4], "g": GROUPS})
     asked = tables.table(rows, unit="u").group_by("g", keys=GROUPS).top(2)
-    charge = asked.plan(epsilon, 0.0, family="gumbel").charge
+    charge = asked.plan(epsilon, 0.0, family="selection").charge
     assert charge is not None
     return charge
 

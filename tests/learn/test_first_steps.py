@@ -20,7 +20,7 @@ from hush.learn.scaling import UNKNOWN, Span
 from hush.learn.screening import column_scores, columns_to_keep
 from hush.learn.training import plan
 from hush.learn.windows import windows_plan
-from hush.noise.gumbel import Gumbel
+from hush.noise.selection import Selection
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.compose import compose
 
@@ -110,7 +110,7 @@ def test_everything_that_is_drawn_meets_the_budget_and_little_is_left(changed, d
     model = Ridge(epsilon=1.0, delta=delta, bounds=(-1, 1), target_bounds=(-3, 3), **changed)
     model.n_features_in_ = 20
     made = plan(model._request_for(20_000), 20_000)
-    assert made.first.choices and all(isinstance(charge.noise, Gumbel) for charge in made.first.charges)
+    assert made.first.choices and all(isinstance(charge.noise, Selection) for charge in made.first.charges)
     assert Budget(1.0, delta).covers(compose(list(made.charges)))
     less = [Charge(c.noise.scaled(0.97), c.sensitivity, times=c.times) for c in made.charges]
     assert not Budget(1.0, delta).covers(compose(less))
@@ -122,9 +122,9 @@ def test_the_steps_draw_nothing_without_a_payment_and_the_ledger_holds_all_charg
     paid = ledger()
     model = logistic(ledger=paid, n_features_to_keep=4, bounds=(-1000, 1000), refine_bounds=True).fit(X, labels)
     entry = paid.entries[0]
-    gumbels = [charge for charge in entry.charges if isinstance(charge.noise, Gumbel)]
-    assert sum(charge.times for charge in gumbels) == sum(one["times"] for one in model.receipt_["choices"])
-    assert {charge.times for charge in gumbels} >= {4}
+    choices = [charge for charge in entry.charges if isinstance(charge.noise, Selection)]
+    assert sum(charge.times for charge in choices) == sum(one["times"] for one in model.receipt_["choices"])
+    assert {charge.times for charge in choices} >= {4}
     assert Budget(1.0, 1e-6).covers(compose(list(entry.charges))) and model.guarantee_.epsilon == 1.0
     assert model.receipt_["kept"] == model.kept_features_.tolist() and len(model.kept_features_) == 4
     made = plan(model._request_for(3000), 3000)

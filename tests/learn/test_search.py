@@ -25,7 +25,7 @@ from hush.learn import search as searching
 from hush.learn.selection import Runs, any_of, apart, largest_base, run_divergence, split
 from hush.learn.training import plan
 from hush.ledger.payment import Draws
-from hush.noise.gumbel import Gumbel
+from hush.noise.selection import Selection
 from hush.privacy.charge import Charge
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 
@@ -237,7 +237,7 @@ def test_every_candidate_and_the_score_fit_the_budget(model):
     made = search._scheme([{"fit_intercept": True}, {"fit_intercept": False}], first, len(y))
     for one in made.models:
         charges = plan(one._request_for(made.kept), made.kept).charges
-        assert any(isinstance(charge.noise, Gumbel) for charge in charges) == (one.n_features_to_keep == 1)
+        assert any(isinstance(charge.noise, Selection) for charge in charges) == (one.n_features_to_keep == 1)
         assert made.runs.epsilon(run_divergence([charges, (made.score.charge,)]), 1e-5) <= 2.0
         assert one.epsilon == made.base < 2.0
     assert made.kept + made.held == len(y)

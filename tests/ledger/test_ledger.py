@@ -29,8 +29,8 @@ from hush.errors import HushError, LedgerError
 from hush.ledger import Entry, Ledger
 from hush.ledger.filters import filters_cap
 from hush.noise.catalogue import FAMILIES
-from hush.noise.gumbel import Gumbel
 from hush.noise.one_way import OneWay
+from hush.noise.selection import Selection
 
 SMALL = (Gaussian(20.0), 1.0, 1)
 PEOPLE = Sensitivity(columns=(1.0,), l0=1, one_sided=True, people=0)  # one number of people
@@ -52,7 +52,7 @@ NOISES = {
     "hull": hush.Hull(1, 1, 100.0 / 7.0, 2.0, one_sided=True),
     "level_marginal": hush.Cube(2, 100.0 / 7.0).marginal,
     "one_way": OneWay((1,), 100.0 / 7.0, 2),
-    "gumbel": Gumbel(1, 100.0 / 7.0),
+    "selection": Selection(100.0 / 7.0),
     "lifted_marginal": hush.Lifted(hush.Bump(20.0 / 3.0, 1000.0 / 7.0), (10.0 / 3.0,), (0.5,)).marginal_of(0),
     "gaussian": hush.Gaussian(20.0 / 3.0),
     "laplace": hush.Laplace(100.0 / 7.0),

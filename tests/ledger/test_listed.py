@@ -167,7 +167,7 @@ def test_the_command_line_makes_a_list_of_plans(tmp_path: Path, capsys: pytest.C
 def test_plans_of_every_kind_are_listed() -> None:
     """Of tables, the largest groups, contingency tables, streams and calibrate; each is then accepted once."""
     rows = tables.table(pa.table({"id": [1, 2, 3], "w": ["a", "b", "a"]}), unit="id")
-    top = rows.group_by("w", keys=["a", "b"]).top(1).plan(0.5, 0.0, family="gumbel")
+    top = rows.group_by("w", keys=["a", "b"]).top(1).plan(0.5, 0.0, family="selection")
     cells = rows.marginals(["w"], order=1, keys={"w": ["a", "b"]}).plan(0.5, 0.0)
     counts, one = hush.stream(horizon=3).plan(0.5, 0.0), hush.calibrate(0.5, 0.0, family="laplace")
     ledger = Ledger(None, epsilon=2.5, delta=1e-6, releases=[top, cells, counts, one])

@@ -11,8 +11,8 @@ import pytest
 from printed import assert_shown, rows
 
 import hush
-from hush.noise.gumbel import Gumbel
-from hush.privacy.by_selection import Choices, least_gumbel
+from hush.noise.selection import Selection
+from hush.privacy.by_selection import Choices, least_selection
 
 EPSILONS = np.array([0.0, 0.3, 0.8, 1.4, 2.1])
 
@@ -72,7 +72,7 @@ def test_many_choices_are_between_a_fixed_offset_and_the_concentrated_bound() ->
 def test_pure_divergence_and_both_directions() -> None:
     counts = hush.Sensitivity(linf=1.0, dimension=4, one_sided=True)
     both = hush.Sensitivity(linf=1.0, dimension=4)
-    noise = Gumbel(4, 4.0)
+    noise = Selection(4.0)
     assert hush.epsilon(noise, 0.0, counts, times=3) == 0.75
     assert hush.epsilon(noise, 0.0, both, times=3) == 1.5
     assert hush.renyi(noise, 2.0, counts) == pytest.approx(2.0 * 0.25**2 / 8.0, rel=1e-12)
@@ -81,15 +81,30 @@ def test_pure_divergence_and_both_directions() -> None:
 
 def test_the_least_scale_meets_the_budget_and_hardly_less_does() -> None:
     for k, epsilon, delta in ((1, 1.0, 1e-6), (10, 1.0, 1e-6), (5, 0.3, 1e-5)):
-        noise, bound = least_gumbel(50, k, epsilon, delta), hush.Sensitivity(linf=1.0, dimension=50, one_sided=True)
+        noise, bound = least_selection(k, epsilon, delta), hush.Sensitivity(linf=1.0, dimension=50, one_sided=True)
         assert hush.delta(noise, epsilon, bound, times=k) <= delta
         assert hush.delta(noise.scaled(0.995), epsilon, bound, times=k) > delta
-    assert least_gumbel(50, 7, 0.7, 0.0).scale == pytest.approx(10.0)
+    assert least_selection(7, 0.7, 0.0).scale == pytest.approx(10.0)
 
 
 def test_the_page_shows_the_scales() -> None:
     for k, scale, deviation, pure in rows("maths/top.md", "| k | scale s"):
-        noise = least_gumbel(1000, int(k), 1.0, 1e-6)
+        noise = least_selection(int(k), 1.0, 1e-6)
         assert_shown(noise.scale, scale)
         assert_shown(math.sqrt(noise.variance), deviation)
-        assert_shown(least_gumbel(1000, int(k), 1.0, 0.0).scale, pure)
+        assert_shown(least_selection(int(k), 1.0, 0.0).scale, pure)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "largest"),
+    [(1, 1.0, 1.001591155), (2, 1.0, 0.508143429), (4, 1.0, 0.27551), (7, 1.0, 0.18691), (4, 0.1, 0.029684)],
+)
+def test_choices_in_both_directions_have_nearly_the_largest_range(k: int, epsilon: float, largest: float) -> None:
+    """Against the largest range for (epsilon, 1e-6) that refined grids give; never above it."""
+    found = 2.0 / least_selection(k, epsilon, 1e-6, one_sided=False).scale
+    assert 0.998 * largest <= found <= largest * (1.0 + 1e-9)
+
+
+def test_the_page_of_quantiles_shows_the_ranges() -> None:
+    for k, eta in rows("maths/quantiles.md", "| choices | eta"):
+        assert_shown(2.0 / least_selection(int(k), 1.0, 1e-6, one_sided=False).scale, eta)

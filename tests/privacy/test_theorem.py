@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import hush
 from hush.noise.catalogue import EVERY
 from hush.noise.gamma_difference import GammaDifference
-from hush.noise.gumbel import Gumbel
 from hush.noise.one_way import OneWay
 from hush.noise.polya_difference import PolyaDifference
+from hush.noise.selection import Selection
 from hush.privacy.paper_bounds import FlippedHuberTheorem8
 from hush.privacy.theorem import theorems_for
 
@@ -146,7 +146,7 @@ EVERY_FAMILY = {
     "scaled_law": hush.Scaled(hush.Gaussian(4.0), (1.0, 2.0, 0.75)),
     "level_marginal": hush.Cube(3, 4.0).marginal,
     "one_way": OneWay((3,), 4.0, 1),
-    "gumbel": Gumbel(3, 4.0),
+    "selection": Selection(4.0),
     "lifted": LIFTED,
     "lifted_marginal": LIFTED.marginal_of(1),
     "optimal_rule": hush.OptimalRule(0.5, 1e-4),

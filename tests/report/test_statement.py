@@ -15,8 +15,8 @@ import pytest
 
 import hush
 from hush.noise.catalogue import families
-from hush.noise.gumbel import Gumbel
 from hush.noise.one_way import OneWay
+from hush.noise.selection import Selection
 from hush.numerics.rounding import percent_up, rounded_down, rounded_up
 from hush.report import Statement, statement
 from hush.report.wording import Promise
@@ -412,7 +412,7 @@ def test_every_noise_of_the_catalogue_reads_back_from_the_lines() -> None:
         OneWay((2,), 3.0, 1),
         hush.OptimalRule(0.5, 1e-4),
         hush.OptimalRule(0.5, 1e-4).marginal,
-        Gumbel(2, 3.0),
+        Selection(3.0),
     ]
     assert {type(noise) for noise in noises} == {row.type for row in families()}
     bound = hush.Sensitivity(linf=(1.0, 2.0), neighbours="replace")

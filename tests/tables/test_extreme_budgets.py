@@ -82,7 +82,7 @@ def test_what_is_no_budget_is_refused_in_one_sentence(name: str) -> None:
 
 
 def test_names_of_families_and_numbers_of_groups_are_checked() -> None:
-    with pytest.raises(hush.InvalidParameter, match="independent, gumbel, got 'nonsense'"):
+    with pytest.raises(hush.InvalidParameter, match="independent, selection, got 'nonsense'"):
         LISTED.top(1).plan(1.0, 1e-6, family="nonsense")
     for wrong in ("a", 0, 6, 1.5, None):
         with pytest.raises(hush.InvalidParameter, match="groups must be"):

@@ -30,12 +30,12 @@ def table() -> tables.Table:
 
 def test_names_are_found_without_a_limit_on_groups(table) -> None:
     plan = table.group_by("film", keys=FILMS).top(3).plan(4.0, 1e-6)
-    assert plan.way == "gumbel" and "no limit on the groups of a user" in plan.why
+    assert plan.way == "selection" and "no limit on the groups of a user" in plan.why
     ledger = hush.Ledger(None, epsilon=10.0, delta=1e-5)
     answer = plan.answer(ledger=ledger, label="films")
     assert answer["film"].tolist() == [0, 1, 2]  # of 600, 300 and 200 people: the noise is of a few
     assert answer.names == () and answer.to_arrow().column_names == ["film"]
-    assert answer.receipt["top"] == {"k": 3, "way": "gumbel"}
+    assert answer.receipt["top"] == {"k": 3, "way": "selection"}
     (charge,) = answer.receipt.charges
     assert charge.times == 3 and ledger.entries[0].charges == (charge,)
     assert hush.compose([charge]).delta(4.0) <= 1e-6
@@ -46,7 +46,7 @@ def test_names_are_found_without_a_limit_on_groups(table) -> None:
 
 def test_counts_cost_the_other_half_of_the_budget(table) -> None:
     plan = table.group_by("film", keys=FILMS).top(3, counts=True).plan(4.0, 1e-6)
-    assert plan.way == "gumbel"
+    assert plan.way == "selection"
     ledger = hush.Ledger(None, epsilon=4.0, delta=1e-6)
     answer = plan.answer(ledger=ledger)
     assert answer["film"].tolist() == [0, 1, 2]
@@ -67,7 +67,7 @@ def test_noisy_counts_are_used_where_they_have_less_noise(table) -> None:
     assert answer.receipt["top"]["way"] == "counts"
     assert (np.diff(answer["people"]) <= 0).all()
     assert "too high on average" in repr(answer)
-    assert grouped.top(10).plan(1.0, 1e-6, family="gumbel").way == "gumbel"
+    assert grouped.top(10).plan(1.0, 1e-6, family="selection").way == "selection"
     assert grouped.top(1).plan(1.0, 0.0).deviations[0] == pytest.approx(math.pi / math.sqrt(6.0))
 
 

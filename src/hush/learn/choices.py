@@ -1,4 +1,4 @@
-"""Choices before a fit: private quantiles and the best of several columns, drawn exactly by Gumbel noise.
+"""Choices before a fit: private quantiles and the best of several columns, drawn exactly.
 
 A choice gives a score, a whole number, to each of several things and publishes the place of one of them: thing i with
 probability proportional to e^(score_i/scale) (McSherry and Talwar 2007). A neighbour moves every score by at most
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.learn.paid import Paid
-from hush.noise.gumbel import Gumbel
+from hush.noise import selection
 from hush.numerics.rounding import SPARE, up
 from hush.privacy import gaussian
 from hush.privacy.charge import Charge
@@ -65,9 +65,9 @@ class Choice:
     neighbours: str = "replace"
 
     @cached_property
-    def noise(self) -> Gumbel:
+    def noise(self) -> selection.Selection:
         """The noise that decides."""
-        return Gumbel(self.numbers, up(2.0 * self.move / self.range, SPARE))
+        return selection.Selection(up(2.0 * self.move / self.range, SPARE))
 
     @cached_property
     def charge(self) -> Charge:

@@ -39,7 +39,7 @@ class Paid:
         ).ahead(count)
 
     def choose(self, charge: Charge, scores: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The places of as many scores as the charge has choices, drawn under its Gumbel noise."""
+        """The places of as many scores as the charge has choices, drawn exactly."""
         return self._payment.choose(charge, scores, entropy=self.entropy)
 
     @property

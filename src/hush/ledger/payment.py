@@ -22,7 +22,7 @@ from hush.ledger.entry import Entry
 from hush.ledger.refusal import must_be_ledger
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge, charges
-from hush.sampling.choice import choose
+from hush.sampling.choice import largest
 from hush.sampling.entropy import Bits, Entropy, must_be_entropy
 from hush.sampling.exact import draw, draw_from
 from hush.sampling.mechanism import FURTHEST, Mechanism
@@ -280,15 +280,17 @@ class Payment:
         return Draws(mechanism, entropy=entropy, left=left)
 
     def choose(self, charge: Charge, numbers: Steps, *, entropy: Entropy | None = None) -> Steps:
-        """The places of the largest numbers under the Gumbel noise of a charge, as many as its `times`."""
+        """The places of the largest numbers, chosen under a charge, as many as its `times`."""
         must_be_secure(entropy)
         noise: Any = charge.noise
-        if not getattr(noise, "chooses", False) or not charge.times <= numbers.size == noise.dimension:
-            raise InvalidParameter(f"the charge is for another choice than one of {numbers.size} numbers.")
+        if not getattr(noise, "chooses", False) or not charge.times <= numbers.size == (
+            charge.sensitivity.dimension or 0
+        ):
+            raise InvalidParameter(f"the charge is for another choice than {charge.times} of {numbers.size} numbers.")
         self._take(charge, "", charge.times)
 
         def fresh(exact: Steps) -> Steps:
-            return choose(exact, noise.scale, charge.times, entropy)
+            return largest(exact, noise.scale, charge.times, entropy)
 
         watching = witness()
         return fresh(numbers) if watching is None else watching.chosen(charge, numbers, fresh)

@@ -24,7 +24,6 @@ from hush.noise import (
     flipped_huber,
     gamma_difference,
     gaussian,
-    gumbel,
     hull,
     interval,
     laplace,
@@ -37,6 +36,7 @@ from hush.noise import (
     plugins,
     polya_difference,
     scaled,
+    selection,
     skellam,
     stable,
     staircase,
@@ -97,7 +97,7 @@ _BUILT_IN: tuple[Family, ...] = (
     one_way.FAMILY,
     lifted.MARGINAL,
     optimal_rule.MARGINAL,
-    gumbel.FAMILY,
+    selection.FAMILY,
 )
 
 

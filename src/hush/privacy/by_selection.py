@@ -1,4 +1,4 @@
-"""Choices by Gumbel noise: the loss of each lies in an interval of known length (docs/maths/top.md has the proofs).
+"""Choices (the exponential mechanism): the loss of each lies in an interval of known length (docs/maths/top.md).
 
 The laws P and Q of a choice have log P(i)/Q(i) in an interval [t - r, t], where r is the range. The number t may depend
 on the data and on earlier choices. With delta_0(e) = max(1 - e^e, 0), the worst delta of k choices is
@@ -21,7 +21,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from hush.errors import Unsupported
-from hush.noise.gumbel import Gumbel
+from hush.noise.selection import Selection
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import CLOSED_FORM, FEW_ROUNDINGS, SPARE, down, round_up, up
 from hush.numerics.search import nudged, safe_secant
@@ -31,13 +31,14 @@ from hush.privacy.curve import Mirrored
 from hush.privacy.sensitivity import Sensitivity
 from hush.privacy.theorem_class import Theorem
 
-__all__ = ["SELECTION", "Choices", "least_gumbel"]
+__all__ = ["ONE_BY_ONE", "SELECTION", "Choices", "least_selection"]
 
 Array = NDArray[np.float64]
 _FINEST, _COARSEST = 32, 8  # cells of the grid in one range
 _CELLS = 3200  # cells of the grid for all choices together
 _LONGEST = 600.0  # the longest step whose exponential is a float
 _LEAST, _LARGEST, _LEAST_DELTA = 1e-9, 1e3, 1e-100  # budgets for which Gumbel noise is calibrated
+_FEW = 4  # choices for which composing one curve with itself may be the better bound
 _MOST = _CELLS // _COARSEST  # choices in one grid; more are composed one by one
 
 
@@ -109,14 +110,14 @@ def _largest(near: Array, far: Array, high: Array, low: Array, length: float, cu
 def _range(charge: Charge) -> Fraction:
     """The length of the interval of losses of one choice."""
     bound, noise = charge.sensitivity, charge.noise
-    assert isinstance(noise, Gumbel)
+    assert isinstance(noise, Selection)
     return Fraction(max(bound.each_move)) / Fraction(noise.scale) * (1 if bound.one_sided is True else 2)
 
 
 def _covers(charge: Charge) -> bool:
-    """Is it a choice by Gumbel noise, and the largest move of a number is known?"""
+    """Is it a choice, and the largest move of a score is known?"""
     plain = charge.rate is None and charge.keys is None
-    return isinstance(charge.noise, Gumbel) and plain and bool(charge.sensitivity.each_move)
+    return isinstance(charge.noise, Selection) and plain and bool(charge.sensitivity.each_move)
 
 
 def _pairs(charge: Charge) -> Pairs:
@@ -146,34 +147,43 @@ SELECTION = Theorem(
     renyi=_renyi,
     pure=_pure,
 )
+ONE_BY_ONE = Theorem(
+    "selection, one by one",
+    "few choices: the worst curve of one choice, composed with itself, which also covers choices that depend on each "
+    "other",
+    ("dongdurfee2020",),
+    covers=lambda charge: _covers(charge) and 1 < charge.times <= _FEW,
+    pairs=lambda charge: [(Choices(_range(charge)), charge.times)],
+    alone=True,  # beside other charges the one curve of all choices is composed: every way would need a composition
+)
 
 
 @lru_cache(maxsize=64)
-def least_gumbel(dimension: int, times: int, epsilon: float, delta: float) -> Gumbel:
-    """The Gumbel noise of least scale with which `times` choices among numbers that a person moves by at most 1, all in
-    one direction, meet the budget.
+def least_selection(times: int, epsilon: float, delta: float, *, one_sided: bool = True) -> Selection:
+    """The choices of least scale with which `times` of them meet the budget, among scores that a person moves by at
+    most 1: all in one direction, or (`one_sided=False`) each in its own.
     """
-    bound = Sensitivity(linf=1.0, dimension=dimension, one_sided=True)
+    bound, range_ = Sensitivity(linf=1.0, dimension=1, one_sided=one_sided), 1 if one_sided else 2
     if not _LEAST <= epsilon <= _LARGEST or 0.0 < delta < _LEAST_DELTA:
         raise Unsupported(
-            f"choices by Gumbel noise need an epsilon from {_LEAST:g} to {_LARGEST:g} and a delta that is 0 or at "
-            f"least {_LEAST_DELTA:g}, got epsilon {epsilon:g} and delta {delta:g}."
+            f"choices need an epsilon from {_LEAST:g} to {_LARGEST:g} and a delta that is 0 or at least "
+            f"{_LEAST_DELTA:g}, got epsilon {epsilon:g} and delta {delta:g}."
         )
-    pure = round_up(Fraction(times) / Fraction(epsilon))
+    pure = round_up(Fraction(range_ * times) / Fraction(epsilon))
     if delta == 0.0:
-        return Gumbel(dimension, pure)
+        return Selection(pure)
 
     def at(scale: float) -> float:
         from hush.privacy.compose import compose
 
-        return float(np.asarray(compose([Charge(Gumbel(dimension, scale), bound, times=times)]).delta(epsilon)))
+        return float(np.asarray(compose([Charge(Selection(scale), bound, times=times)]).delta(epsilon)))
 
     def excess(log_scale: float) -> float:
         return math.log(max(at(math.exp(log_scale)), 1e-300) / delta)
 
     # range^2 times/8 is a bound in zCDP, and rho = epsilon^2/(4 (log 1/delta + epsilon)) is enough for the budget
     rho = epsilon**2 / (4.0 * (math.log(1.0 / delta) + epsilon))
-    safe = min(pure, math.sqrt(times / (8.0 * rho)) * 1.05)
+    safe = min(pure, range_ * math.sqrt(times / (8.0 * rho)) * 1.05)
     unsafe = safe / 1.5
     while excess(math.log(unsafe)) <= 0.0:
         unsafe /= 1.5
@@ -182,5 +192,5 @@ def least_gumbel(dimension: int, times: int, epsilon: float, delta: float) -> Gu
     near = math.exp(safe_secant(excess, math.log(unsafe), math.log(safe), relative=1e-6, near=1e-3))
     scale = nudged(lambda s: at(s) <= delta, near, first=1e-6, growth=4.0, turns=9)
     if scale is None:
-        raise Unsupported("no Gumbel noise could be certified for this budget; use a larger delta.")
-    return Gumbel(dimension, min(scale, pure))
+        raise Unsupported("no scale of a choice could be certified for this budget; use a larger delta.")
+    return Selection(min(scale, pure))

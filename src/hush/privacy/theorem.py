@@ -22,7 +22,8 @@ and every order.
     OWN           a noise that defines `pair`  as the noise states     the curve that the noise defines
     SAMPLED       one pair, on a sample        as without the sample   Balle, Barthe and Gaboardi 2018
     IMPORTED      a loss distribution          included                as dp_accounting states it
-    SELECTION     Gumbel, for a choice         the largest move        the worst curve of losses in an interval
+    SELECTION     Selection                    the largest move        the worst curve of losses in an interval
+    ONE_BY_ONE    Selection, few and alone     the largest move        the worst curve of one of them, composed
     KEYS          any, with keys               equal groups            the max rule over groups that are new
 """
 
@@ -71,7 +72,7 @@ from hush.privacy.by_norm import (
 )
 from hush.privacy.by_rule import rule_covers, rule_pairs
 from hush.privacy.by_sample import sampled_curve
-from hush.privacy.by_selection import SELECTION
+from hush.privacy.by_selection import ONE_BY_ONE, SELECTION
 from hush.privacy.charge import Charge
 from hush.privacy.divergence import gaussian_divergence, pure_divergence
 from hush.privacy.exchange import Imported
@@ -232,7 +233,7 @@ KEYS = Theorem(
 
 THEOREMS: tuple[Theorem, ...] = (
     GAUSSIAN, INDEPENDENT, LAPLACE_L1, STABLE_SCORE, OSGT_VECTOR, HUBER_VECTOR,
-    BALL, CORRELATED, JOINT, LIFTED, RULE, OWN, SAMPLED, IMPORTED, SELECTION, KEYS,
+    BALL, CORRELATED, JOINT, LIFTED, RULE, OWN, SAMPLED, IMPORTED, SELECTION, ONE_BY_ONE, KEYS,
 )  # fmt: skip
 
 

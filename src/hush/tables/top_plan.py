@@ -2,9 +2,9 @@
 
 There are two ways, with the same guarantee:
 
-    gumbel    k choices by Gumbel noise (docs/maths/top.md). One person may be in any number of groups. Names only;
-              with `counts`, half of the budget then buys the numbers of people of the chosen groups.
-    counts    noisy numbers of people of all listed groups, of which the largest k are kept. They are published too.
+    selection  k choices (docs/maths/top.md). One person may be in any number of groups. Names only;
+               with `counts`, half of the budget then buys the numbers of people of the chosen groups.
+    counts     noisy numbers of people of all listed groups, of which the largest k are kept. They are published too.
 
 The way with the smaller standard deviation of the noise that decides is taken. This depends on public facts only.
 """
@@ -19,11 +19,11 @@ import numpy as np
 
 from hush.ledger.account import keeps
 from hush.ledger.payment import Payment, pay
-from hush.noise import gumbel
+from hush.noise import selection
 from hush.noise.catalogue import plain_values
 from hush.noise.contract import Noise
 from hush.privacy.budget import Budget
-from hush.privacy.by_selection import least_gumbel
+from hush.privacy.by_selection import least_selection
 from hush.privacy.charge import Charge, Guarantee
 from hush.privacy.sensitivity import Sensitivity
 from hush.releasing.receipt import Receipt
@@ -68,8 +68,8 @@ class TopPlan(Answerable):
 
     @property
     def way(self) -> str:
-        """ "gumbel" or "counts"."""
-        return "counts" if self.charge is None else gumbel.FAMILY.name
+        """ "selection" or "counts"."""
+        return "counts" if self.charge is None else selection.FAMILY.name
 
     @property
     def deviation(self) -> float:
@@ -79,17 +79,17 @@ class TopPlan(Answerable):
     @property
     def why(self) -> str:
         """Which noise decides, and why."""
-        gumbels, counts = (f"{deviation:.3g}" for deviation in self.deviations)
+        choices, counts = (f"{deviation:.3g}" for deviation in self.deviations)
         grouping, unit = self.query.grouped.grouping, self.query.grouped.table.whose.words
         limit = grouping.groups
         stated = "" if grouping.no_limit else f", with at most {limit} group{'s' * (limit > 1)} of a {unit}"
         if self.charge is None:
             return (
                 f"noisy numbers of people decide, with a standard deviation of {counts}{stated}; Gumbel noise would "
-                f"have {gumbels}"
+                f"have {choices}"
             )
         return (
-            f"Gumbel noise with a standard deviation of {gumbels} people decides, with no limit on the groups of a "
+            f"Gumbel noise with a standard deviation of {choices} people decides, with no limit on the groups of a "
             f"{unit}; noisy numbers of people would have about {counts}{stated}"
         )
 
@@ -214,12 +214,12 @@ def least_noise(query: TopQuery, budget: Budget, family: str | None) -> TopPlan:
     keys = query.grouped.grouping.keys
     assert keys is not None
     share = _NAMES if query.counts else 1.0
-    noise = least_gumbel(len(keys), query.k, share * budget.epsilon, share * budget.delta)
+    noise = least_selection(query.k, share * budget.epsilon, share * budget.delta)
     bound = Sensitivity(linf=1.0, dimension=len(keys), one_sided=True)
     charge, own = Charge(noise, bound, times=query.k), math.sqrt(noise.variance)
     other = quick_spending(query.limited.sensitivity, budget.epsilon, budget.delta)
     others = math.sqrt(float(np.max(other.noise.variance)))
-    if family != gumbel.FAMILY.name and (family is not None or others <= _GAIN * own):
+    if family != selection.FAMILY.name and (family is not None or others <= _GAIN * own):
         numbers = query.limited.plan(budget.epsilon, budget.delta, limits_share=0.0, family=family)
         assert isinstance(numbers, QueryPlan)
         others = TopPlan._spread(numbers)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hush.calibration.arguments import family_names
 from hush.calibration.extreme import asked_budget, extreme_budgets
 from hush.errors import InvalidParameter, called_like, one_of, shown, whole
-from hush.noise import gumbel
+from hush.noise import selection
 from hush.privacy.budget import Budget
 from hush.tables.answer import Answer
 from hush.tables.counts import count_units
@@ -33,7 +33,7 @@ class WithTop:
     def top(self, k: int, *, counts: bool = False) -> TopQuery:
         """The k listed groups with the most people, the largest first. With `counts`, their numbers of people too.
 
-        The names are found by Gumbel noise, which needs no limit on the groups of a person, or by noisy numbers of
+        The names are found by choices, which need no limit on the groups of a person, or by noisy numbers of
         people with the limit `groups_per_unit`: by the one that has less noise.
         """
         keys = self.grouping.keys
@@ -84,11 +84,11 @@ class TopQuery:
     @called_like("plan(epsilon=1.0, delta=1e-6)")
     def plan(self, epsilon: float, delta: float, *, family: str | None = None) -> TopPlan:
         """The way with the least noise, and that noise. Nothing is spent. `family` names the noise of numbers of
-        people, or "gumbel".
+        people, or "selection".
         """
         budget = Budget(*asked_budget(epsilon, delta))
         if family is not None:
-            one_of("family", family, (*family_names(), gumbel.FAMILY.name))
+            one_of("family", family, (*family_names(), selection.FAMILY.name))
         must_be_allowed(self.grouped.table.rule, budget.epsilon, budget.delta)
         with extreme_budgets(budget.epsilon, budget.delta):
             return least_noise(self, budget, family)

@@ -1,0 +1,1 @@
+"""Quantiles by exact selection: the grid of values, counts of rows by cell, the law, and the passes over a table."""
