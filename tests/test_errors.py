@@ -237,6 +237,33 @@ def public_calls() -> Iterator[tuple[str, Callable[..., Any]]]:
             ):
                 with contextlib.suppress(AttributeError):  # scikit-learn hides some methods
                     yield f"{what}.{name}", getattr(thing, name)
+    yield from composed().items()
+
+
+def composed() -> dict[str, Callable[[Any], Any]]:
+    """Calls in which the argument of one function reaches another."""
+    frame, table = people(), made()["table"]
+    answer = table.aggregate(n=tables.count_units()).plan(1.0, 1e-6, family="laplace").answer
+    ridge = learn.Ridge(epsilon=1.0, delta=1e-6, bounds=(0, 1), target_bounds=(0, 1), ledger=None)
+    return {
+        "aggregate of sum": lambda value: table.aggregate(m=tables.sum(value, low=0, high=1)),
+        "aggregate of mean": lambda value: table.aggregate(m=tables.mean("age", low=value, high=1)),
+        "aggregate of quantile": lambda value: table.aggregate(m=tables.quantile(value, 0.5, low=0, high=1)),
+        "aggregate of histogram": lambda value: table.aggregate(m=tables.histogram("ward", categories=value)),
+        "condition": lambda value: table.filter(lambda t: t.ssn == value),
+        "column": lambda value: table.mutate(new=lambda t: t[value]),
+        "label": lambda value: answer(ledger=hush.Ledger(None, epsilon=5.0, delta=1e-5), label=value),
+        "unit of a rule": lambda value: tables.Policy({"v": tables.TableRule(frame, unit=value)}).open("v"),
+        "low of a rule": lambda value: tables.Policy(
+            {"v": tables.TableRule(frame, unit="ssn", columns={"age": tables.ColumnRule(value, 1)})}
+        ).mistakes(),
+        "values of a rule": lambda value: tables.Policy(
+            {"v": tables.TableRule(frame, unit="ssn", columns={"ward": tables.ColumnRule(values=value)})}
+        ).open("v"),
+        "rows of a fit": lambda value: ridge.fit(value, frame["ward"]),
+        "target of a fit": lambda value: ridge.fit(np.zeros((5, 2)), value),
+        "weights of a fit": lambda value: ridge.fit(np.zeros((5, 2)), [0, 1, 0, 1, 0], sample_weight=value),
+    }
 
 
 def hostile_calls(call: Callable[..., Any]) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:

@@ -187,8 +187,8 @@ def _is_short(value: object) -> bool:
     """Is it a text, number, date or nothing, as somebody types it?"""
     if type(value) in (str, bytes) or isinstance(value, os.PathLike):
         return len(str(value)) <= _LONG_TEXT
-    if type(value) in (int, Fraction, Decimal):
-        return abs(value) < _LARGE  # type: ignore[operator]
+    if isinstance(value, int | Fraction | Decimal) and type(value) in (int, Fraction, Decimal):
+        return abs(value) < _LARGE
     plain = (type(None), bool, float, complex, date, datetime, time, timedelta, type(...))
     return type(value) in plain or isinstance(value, enum.Enum)
 

@@ -49,7 +49,8 @@ def _asked(query: QueryDescription, measure: Prepared) -> str:
     """One number: its name in the answer, what it is, and its limits."""
     declared = dict(query.declared).get(measure.name)
     column = getattr(declared, "column", None)
-    name = column if isinstance(column, str) or column is None else str(column.get_name())
+    # an expression, `_.name` or a function of the table is named by Ibis after what it computes
+    name = column if isinstance(column, str) or column is None else query.table.relation.bind(column)[0].get_name()
     kind = _KINDS.get(measure.kind, measure.kind.replace("_", " "))
     share = getattr(declared, "q", None)
     if isinstance(share, int | float):
