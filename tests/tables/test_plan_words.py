@@ -34,7 +34,8 @@ AGGREGATES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize(
-    ("form", "kind"), [*((form, "sum") for form in FORMS), *(("function", kind) for kind in AGGREGATES if kind != "sum")]
+    ("form", "kind"),
+    [*((form, "sum") for form in FORMS), *(("function", kind) for kind in AGGREGATES if kind != "sum")],
 )
 def test_every_form_of_a_column_plans_answers_and_is_named(form: str, kind: str) -> None:
     column, words = FORMS[form]
@@ -55,7 +56,9 @@ def test_a_function_of_the_table_may_have_private_bounds() -> None:
         assert f" of {words}, bounds found privately" in ledger.entries[-1].about
 
 
-@pytest.mark.parametrize("condition", [T["a"] > 1, ibis._.a > 1, lambda t: t.a > 1], ids=["expression", "_", "function"])
+@pytest.mark.parametrize(
+    "condition", [T["a"] > 1, ibis._.a > 1, lambda t: t.a > 1], ids=["expression", "_", "function"]
+)
 def test_every_form_of_a_condition_is_named(condition: Any) -> None:
     with Ledger(None, epsilon=10.0, delta=1e-5) as ledger:
         plan = T.filter(condition).aggregate(n=tables.count_units()).plan(1.0, 0.0, family="laplace")

@@ -257,11 +257,8 @@ QUESTIONS: dict[str, tuple[str, set[str], Callable[[], Any], set[str]]] = {
 
 #: question: (statement, words of the reason)
 REFUSED = {
-    "a correlation": ("SELECT CORR(age, stay_days) AS r FROM visits", "formula of means"),
-    "the number of different values": (
-        "SELECT COUNT(DISTINCT ward) AS n FROM visits",
-        "one person can add",
-    ),
+    "a correlation": ("SELECT CORR(age, stay_days) AS r FROM visits", "formula of means", True),
+    "the number of different values": ("SELECT COUNT(DISTINCT ward) AS n FROM visits", "one person can add", False),
 }
 
 
@@ -281,11 +278,12 @@ def test_each_question_is_answered_in_python(question: str) -> None:
 
 
 @pytest.mark.parametrize("question", REFUSED)
-def test_a_question_without_an_answer_has_a_reason_and_another_statement(question: str) -> None:
-    text, words = REFUSED[question]
+def test_a_question_without_an_answer_has_a_reason_and_a_statement_that_says_the_same(question: str) -> None:
+    text, words, same = REFUSED[question]
     with pytest.raises(hush.Unsupported, match=words) as refused:
         sql(text)
-    assert sql(refused.value.instead).to_arrow().num_rows >= 1
+    assert bool(refused.value.instead) == same
+    assert not same or sql(refused.value.instead).to_arrow().num_rows >= 1
 
 
 def test_a_second_month_is_charged_to_the_same_ledger(capsys: pytest.CaptureFixture[str]) -> None:

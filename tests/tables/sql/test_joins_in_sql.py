@@ -66,21 +66,21 @@ def test_the_smaller_limits_count(policy):
 @pytest.mark.parametrize(
     ("text", "words", "instead"),
     [
-        ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.day = l.day", "rows of the same person", "ON v.patient_id = l.patient_id"),
-        ("SELECT COUNT(*) FROM visits v JOIN labs l USING (day)", "rows of the same person", "ON v.patient_id = l.patient_id"),
-        ("SELECT COUNT(*) FROM visits v, labs l WHERE v.patient_id = l.patient_id", "INNER JOIN or LEFT JOIN", "ON v.patient_id = l.patient_id"),
-        ("SELECT COUNT(*) FROM visits v CROSS JOIN labs l", "INNER JOIN or LEFT JOIN", "ON v.patient_id = l.patient_id"),
-        ("SELECT COUNT(*) FROM visits v FULL JOIN labs l USING (patient_id)", "INNER JOIN or LEFT JOIN", "ON v.patient_id = l.patient_id"),
-        ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.patient_id <= l.patient_id", "with =", "ON v.patient_id = l.patient_id"),
-        ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.patient_id = l.patient_id OR TRUE", "with =", "ON v.patient_id = l.patient_id"),
+        ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.day = l.day", "rows of the same person", ""),
+        ("SELECT COUNT(*) FROM visits v JOIN labs l USING (day)", "rows of the same person", ""),
+        ("SELECT COUNT(*) FROM visits v, labs l WHERE v.patient_id = l.patient_id", "not with a comma", "ON v.patient_id = l.patient_id"),
+        ("SELECT COUNT(*) FROM visits v CROSS JOIN labs l", "INNER JOIN or LEFT JOIN", ""),
+        ("SELECT COUNT(*) FROM visits v FULL JOIN labs l USING (patient_id)", "INNER JOIN or LEFT JOIN", ""),
+        ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.patient_id <= l.patient_id", "with =", ""),
+        ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.patient_id = l.patient_id OR TRUE", "with =", ""),
         ("SELECT COUNT(*) FROM visits v JOIN labs l USING (patient_id) WHERE day > DATE '2025-06-01'", "v.day or l.day", ""),
         ("SELECT COUNT(*) FROM visits v JOIN labs l ON patient_id = patient_id", "write v.patient_id or l.patient_id", "ON v.patient_id = l.patient_id"),
         ("SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = ward", "write v.ward or w.ward", ""),
         ("SELECT AVG(day) FROM visits v JOIN labs l USING (patient_id)", "v.day or l.day", ""),
         ("SELECT COUNT(*) FROM visits v JOIN orders o ON v.patient_id = o.customer", "cast one of them", ""),
-        ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.patient_id = v.patient_id", "with one of l", "ON v.patient_id = l.patient_id"),
+        ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.patient_id = v.patient_id", "with one of l", ""),
         ("SELECT COUNT(*) FROM visits JOIN visits USING (patient_id)", "another name", ""),
-        ("SELECT COUNT(DISTINCT l.patient_id) FROM visits v LEFT JOIN labs l USING (patient_id)", "counts values", "COUNT(DISTINCT patient_id)"),
+        ("SELECT COUNT(DISTINCT l.patient_id) FROM visits v LEFT JOIN labs l USING (patient_id)", "counts values", ""),
         ("SELECT AVG(l.patient_id) FROM visits v JOIN labs l USING (patient_id)", "identifies people", ""),
         ("SELECT COUNT(*) FROM visits v JOIN labs l ON v.patient_id = l.patient_id JOIN labs m ON m.day = l.day", "rows of the same person", ""),
     ],
@@ -88,7 +88,7 @@ def test_the_smaller_limits_count(policy):
 def test_other_joins_are_refused(policy, text, words, instead):
     with pytest.raises(Refused, match=words) as failure:
         statement(text, policy)
-    assert instead in failure.value.instead
+    assert instead in failure.value.instead and bool(instead) == bool(failure.value.instead)
     if failure.value.instead:
         assert statement(failure.value.instead, policy).query is not None
 

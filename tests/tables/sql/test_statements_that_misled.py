@@ -53,26 +53,18 @@ def test_functions_of_dates_never_fail(tmp_path, column):
 
 
 @pytest.mark.parametrize(
-    ("text", "instead"),
+    "text",
     [
-        ("SELECT COUNT(DISTINCT answer) AS n FROM survey", "SELECT COUNT(*) AS n FROM survey"),
-        (
-            "SELECT COUNT(DISTINCT ward) AS n FROM (SELECT ward FROM visits) AS v",
-            "SELECT COUNT(*) AS n FROM (SELECT ward FROM visits) AS v",
-        ),
-        (
-            "SELECT COUNT(DISTINCT patient_id, ward) AS n FROM visits",
-            "SELECT COUNT(DISTINCT patient_id) AS n FROM visits",
-        ),
-        ("SELECT COUNT(DISTINCT (patient_id, ward)) AS n FROM visits", None),
+        "SELECT COUNT(DISTINCT answer) AS n FROM survey",
+        "SELECT COUNT(DISTINCT ward) AS n FROM (SELECT ward FROM visits) AS v",
+        "SELECT COUNT(DISTINCT patient_id, ward) AS n FROM visits",
+        "SELECT COUNT(DISTINCT (patient_id, ward)) AS n FROM visits",
     ],
 )
-def test_values_are_not_counted_as_people(policy, text, instead):
+def test_values_are_not_counted_as_people(policy, text):
     with pytest.raises(Refused) as refused:
         statement(text, policy)
-    if instead is not None:
-        assert refused.value.instead == instead
-    statement(refused.value.instead, policy)
+    assert refused.value.instead == ""
 
 
 def test_a_join_takes_the_column_that_a_subquery_computed_under_an_old_name(policy):

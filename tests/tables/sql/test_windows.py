@@ -57,27 +57,25 @@ def test_the_same_integers_as_mutate(policy, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "words", "instead"),
+    ("text", "words"),
     [
-        ("SELECT COUNT(*) OVER (PARTITION BY patient_id) AS n FROM visits", "value of each row", "COUNT(DISTINCT patient_id) AS people"),
-        ("SELECT AVG(MAX(age) OVER ()) AS n FROM visits", "rows of several people", "OVER (PARTITION BY patient_id)"),
-        ("SELECT AVG(MAX(age) OVER (PARTITION BY ward)) AS n FROM visits", "rows of several people", "(PARTITION BY patient_id, ward)"),
-        ("SELECT AVG(CLAMP(r, 0, 5)) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS r FROM visits) AS x", "order of equal rows", "RANK() OVER"),
-        ("SELECT AVG(CLAMP(LAG(age) OVER (PARTITION BY patient_id ORDER BY day), 0, 5)) FROM visits", "order of equal rows", ""),
-        ("SELECT AVG(SUM(age) OVER (PARTITION BY patient_id ORDER BY day ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)) FROM visits", "order of equal rows", "(PARTITION BY patient_id ORDER BY day)"),
-        ("SELECT COUNT(*) FROM visits WHERE COUNT(*) OVER (PARTITION BY patient_id) > 2", "in a subquery", "SELECT COUNT(*) FROM visits"),
-        ("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY SUM(COUNT(*)) OVER ()", "over groups", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"),
-        ("SELECT ward, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER () AS s FROM visits GROUP BY ward", "answer.share", ""),
-        ("SELECT ward, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM visits GROUP BY ward", "ORDER BY and LIMIT", ""),
-        ("SELECT AVG(MAX(answer) OVER (PARTITION BY row)) AS n FROM survey", "each row is a person", ""),
-        ("SELECT AVG(MAX(age) OVER (PARTITION BY patient_id)) FROM (SELECT age FROM visits) AS x", "rows of several people", ""),
-        ("SELECT AVG(MAX(SUM(age) OVER (PARTITION BY patient_id)) OVER (PARTITION BY patient_id)) FROM visits", "subquery", ""),
-        ("SELECT AVG(COUNT(*) OVER (PARTITION BY patient_id, cost)) FROM visits", "values of type float64", ""),
+        ("SELECT COUNT(*) OVER (PARTITION BY patient_id) AS n FROM visits", "value of each row"),
+        ("SELECT AVG(MAX(age) OVER ()) AS n FROM visits", "rows of several people"),
+        ("SELECT AVG(MAX(age) OVER (PARTITION BY ward)) AS n FROM visits", "rows of several people"),
+        ("SELECT AVG(CLAMP(r, 0, 5)) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS r FROM visits) AS x", "order of equal rows"),
+        ("SELECT AVG(CLAMP(LAG(age) OVER (PARTITION BY patient_id ORDER BY day), 0, 5)) FROM visits", "order of equal rows"),
+        ("SELECT AVG(SUM(age) OVER (PARTITION BY patient_id ORDER BY day ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)) FROM visits", "order of equal rows"),
+        ("SELECT COUNT(*) FROM visits WHERE COUNT(*) OVER (PARTITION BY patient_id) > 2", "in a subquery"),
+        ("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY SUM(COUNT(*)) OVER ()", "over groups"),
+        ("SELECT ward, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER () AS s FROM visits GROUP BY ward", "answer.share"),
+        ("SELECT ward, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM visits GROUP BY ward", "ORDER BY and LIMIT"),
+        ("SELECT AVG(MAX(answer) OVER (PARTITION BY row)) AS n FROM survey", "each row is a person"),
+        ("SELECT AVG(MAX(age) OVER (PARTITION BY patient_id)) FROM (SELECT age FROM visits) AS x", "rows of several people"),
+        ("SELECT AVG(MAX(SUM(age) OVER (PARTITION BY patient_id)) OVER (PARTITION BY patient_id)) FROM visits", "subquery"),
+        ("SELECT AVG(COUNT(*) OVER (PARTITION BY patient_id, cost)) FROM visits", "values of type float64"),
     ],
 )  # fmt: skip
-def test_other_windows_are_refused(policy, text, words, instead):
+def test_other_windows_are_refused(policy, text, words):
     with pytest.raises(Refused, match=words) as failure:
         statement(text, policy)
-    assert instead in failure.value.instead
-    if failure.value.instead:
-        assert statement(failure.value.instead, policy).query is not None
+    assert failure.value.instead == ""

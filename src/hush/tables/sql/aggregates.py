@@ -11,7 +11,7 @@ from hush.tables.measure import Measure
 from hush.tables.sql.cell import Cell, as_number
 from hush.tables.sql.levels import levels_of
 from hush.tables.sql.logic import condition
-from hush.tables.sql.makers import MAKERS, Asked, people
+from hush.tables.sql.makers import MAKERS, Asked
 from hush.tables.sql.number import Number, number_of, released
 from hush.tables.sql.private_clause import BOUNDED
 from hush.tables.sql.refusal import Refused, allow_only
@@ -86,7 +86,7 @@ class Measures:
         inner, low, high = node.expressions
         ends = number_of(low), number_of(high)
         if not ends[0] <= ends[1]:
-            raise Refused(f"the lower bound {ends[0]:g} is above the upper bound {ends[1]:g}", node, inner)
+            raise Refused(f"the lower bound {ends[0]:g} is above the upper bound {ends[1]:g}", node)
         if BOUNDED[str(node.this).lower()] == "row" or type(inner).__name__ not in ("Sum", "Count"):
             return self._translated(inner, replace(asked, row=ends), name)
         return self._translated(inner, replace(asked, total=ends), name)
@@ -117,9 +117,8 @@ class Measures:
             text = node.sql(dialect=self.scope.dialect)
             raise Refused(
                 f"{text} has no bounds; declare low and high of the column in the policy, or write your own limits: "
-                f"CLAMP({text}, 0, 100)",
+                f"CLAMP({text}, low, high) with two numbers",
                 node,
-                _clamped(node),
             )
         low, high = cell.low, cell.high
         return (cell, low, high) if low != high else (cell, min(low, 0), max(high, 0) or 1)
@@ -133,7 +132,6 @@ class Measures:
                 f"{node.sql()} uses rows, and the policy does not state how many rows of one person count in a group; "
                 f"declare rows_per_unit of {self.scope.name}",
                 node,
-                people(self.scope) if type(node).__name__ == "Count" else None,
             )
         return self.rows_per_unit
 
@@ -185,9 +183,3 @@ def _same(a: Measure, b: Measure) -> bool:
     first, second = mine.pop("column", None), yours.pop("column", None)
     same_column = first is second or (first is not None and second is not None and bool(first.equals(second)))
     return same_column and mine == yours
-
-
-def _clamped(node: Any) -> Any:
-    import sqlglot
-
-    return sqlglot.exp.Anonymous(this="CLAMP", expressions=[node.copy(), *map(sqlglot.exp.Literal.number, (0, 100))])

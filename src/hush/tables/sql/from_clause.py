@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hush.errors import shown
+from hush.errors import nearest, shown
 from hush.tables.policy import ColumnRule
 from hush.tables.policy.rules import is_private
 from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.cell import Cell
 from hush.tables.sql.per_person import groups_people, per_person
 from hush.tables.sql.refusal import Refused, allow_only, refuse_clauses
+from hush.tables.sql.rewrites import refuse_having, refuse_row_tests
 from hush.tables.sql.scope import Scope, matching
 from hush.tables.sql.windows import with_windows
 
@@ -34,6 +35,7 @@ def scope_of(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, An
     found = source_of(source.this, policy, dialect, known)
     for join in select.args.get("joins") or ():
         found = joined(found, join, policy, known)
+    refuse_row_tests(select, found)
     return found.where(select.args.get("where"))
 
 
@@ -60,7 +62,7 @@ def source_of(node: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any
         found = _rowwise(node.this, policy, dialect, ctes)
         return replace(found, aliases=(node.alias,) if node.alias else ())
     if kind != "Table":
-        raise Refused(f"FROM takes a table of the policy: {', '.join(policy.people)}", node, _first(policy))
+        raise Refused(f"FROM takes a table of the policy: {', '.join(policy.people)}", node)
     if node.args.get("db") is not None and type(node.this).__name__ == "Identifier":
         raise Refused(
             f"{node.sql()} names a schema; the policy's tables have none: {', '.join(policy.people)}",
@@ -72,7 +74,6 @@ def source_of(node: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, Any
         raise Refused(
             f"{node.this.sql()} reads outside the policy; its tables are {', '.join(policy.people)}",
             node,
-            _first(policy),
         )
     alias = node.args.get("alias")
     if alias is not None and alias.args.get("columns"):
@@ -89,10 +90,11 @@ def _opened(node: Any, policy: Catalogue, dialect: str) -> Scope:
     """A table of the policy."""
     name = matching(node.name, policy.tables, quoted=bool(node.this.quoted))
     if name is None or policy.rule(name).public:
+        near, known = nearest(node.name, policy.people), f"its tables are {', '.join(policy.people)}"
         raise Refused(
-            f"the policy has no table {shown(node.name)} that can be asked; its tables are {', '.join(policy.people)}",
+            f"the policy has no table {shown(node.name)} that can be asked; {f'{near}?' if near else known}",
             node,
-            _first(policy),
+            _renamed(node, near),
         )
     rule, table = policy.rule(name), policy.open(name)
     units = tuple(table.whose.columns)
@@ -119,7 +121,8 @@ def _rowwise(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, An
 
     if not isinstance(select, sqlglot.exp.Select):
         raise Refused("a subquery in FROM must be a SELECT over rows", select)
-    refuse_clauses(select, {"expressions", "from_", "where", "with_", "joins", "group", "qualify"})
+    refuse_clauses(select, {"expressions", "from_", "where", "with_", "joins", "group", "qualify", "having"})
+    refuse_having(select)
     found = scope_of(select, policy, dialect, ctes)
     kept = select.args.get("qualify")
     if select.args.get("group") is not None:
@@ -148,19 +151,21 @@ def _rowwise(select: Any, policy: Catalogue, dialect: str, ctes: Mapping[str, An
     return replace(found.alone(), columns=columns, units=shown)
 
 
+def _renamed(node: Any, near: str) -> Any:
+    """The table that a hint names; None if there is no hint, or if it names two."""
+    import sqlglot
+
+    parts, made = near.split("'"), node.copy()
+    made.set("this", sqlglot.to_identifier(parts[1]) if len(parts) == 3 else None)
+    return made if len(parts) == 3 else None
+
+
 def _plain_table(node: Any, policy: Catalogue) -> Any:
     """The table of the policy with the name that stands after a schema, as a node of a suggestion."""
     found = matching(node.name, policy.people)
     if found is None:
-        return _first(policy)
+        return None
     made = node.copy()
     made.set("db", None)
     made.set("catalog", None)
     return made
-
-
-def _first(policy: Catalogue) -> Any:
-    """The first table of people, as a node of a suggestion."""
-    import sqlglot
-
-    return sqlglot.exp.to_table(policy.people[0], dialect="duckdb") if policy.people else None

@@ -19,6 +19,7 @@ from hush.tables.sql.cell import Cell
 from hush.tables.sql.from_clause import declared, source_of
 from hush.tables.sql.logic import conjuncts
 from hush.tables.sql.refusal import Refused
+from hush.tables.sql.rewrites import refuse_comma
 from hush.tables.sql.scope import Scope, matching
 
 __all__ = ["joined"]
@@ -52,6 +53,7 @@ def joined(found: Scope, join: Any, policy: Catalogue, ctes: Mapping[str, Any]) 
         side = _Side(right.table, right.aliases[0], right.columns, names, right)
     if matching(side.alias, found.aliases) is not None:
         raise Refused(f"two tables of FROM are called {side.alias}; write AS and another name", join)
+    refuse_comma(join.parent, join, found, side.alias, side.people.units if side.people is not None else ())
     how = _how(join, found, side)
     left, names = _settled(found)
     pairs = _pairs(join, left, names, side)
@@ -136,7 +138,7 @@ def _how(join: Any, found: Scope, side: _Side) -> str:
     """inner or left; other joins and conditions are refused."""
     for part, value in join.args.items():
         if value and part not in ("this", "on", "using", "side", "kind"):
-            raise Refused(f"JOIN with {part.upper()} is not answered", join, _on_units(join, found, side))
+            raise Refused(f"JOIN with {part.upper()} is not answered", join)
     way, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
     if (
         way not in ("", "LEFT")
@@ -144,7 +146,7 @@ def _how(join: Any, found: Scope, side: _Side) -> str:
         or not (join.args.get("on") or join.args.get("using"))
     ):
         sentence = "JOIN is answered as INNER JOIN or LEFT JOIN with ON a = b or USING (a)"
-        raise Refused(sentence, join, _on_units(join, found, side))
+        raise Refused(sentence, join)
     return "left" if way else "inner"
 
 
@@ -160,14 +162,14 @@ def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dic
             a, b = b, a
         if not using and b.args.get("table") and matching(b.table, [side.alias]) is None:
             sentence = f"JOIN compares a column of {left.name} with one of {side.alias}"
-            raise Refused(sentence, join, _on_units(join, left, side))
+            raise Refused(sentence, join)
         if right is not None and (unit := _units(a, b, left, right, bool(using))) is not None:
             units.append(unit)
             continue
         yours = matching(b.name, side.names)
         if yours is None or left.is_unit(a) or (using and matching(a.name, names) is None):
             sentence = f"JOIN needs a column of {left.name} and one of {side.alias} that may be asked"
-            raise Refused(sentence, join, _on_units(join, left, side))
+            raise Refused(sentence, join)
         mine = names[str(matching(a.name, names))] if using else left.cell(a).column.op().name
         if pairs.setdefault(mine, side.names[yours]) != side.names[yours]:
             raise Refused(f"JOIN compares {a.name} with two columns of {side.alias}; compare it with one of them", join)
@@ -181,7 +183,7 @@ def _pairs(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> dic
             f"{left.aliases[0]} and {side.alias} are tables of people, so a row may only be joined with rows of the "
             f"same person: join them on the unit of both, {mine} and {yours}"
         )
-        raise Refused(sentence, join, _on_units(join, left, side))
+        raise Refused(sentence, join)
     _must_be_of_one_kind(join, left, right)
     return {left.table.unit: right.table.unit, **pairs}
 
@@ -191,7 +193,7 @@ def _compared(join: Any, left: Scope, names: Mapping[str, str], side: _Side) -> 
     parts = []
     for part in conjuncts(join.args["on"]):
         if type(part).__name__ != "EQ" or {type(end).__name__ for end in (part.this, part.expression)} != {"Column"}:
-            raise Refused("JOIN compares columns with =", join, _on_units(join, left, side))
+            raise Refused("JOIN compares columns with =", join)
         _must_be_clear(join, (part.this, part.expression), left, names, side)
         parts.append((part.this, part.expression))
     return parts
@@ -204,7 +206,11 @@ def _must_be_clear(join: Any, ends: Any, left: Scope, names: Mapping[str, str], 
         mine = end.args.get("table") is None and matching(end.name, dict.fromkeys((*names, *left.units)))
         if mine and matching(end.name, dict.fromkeys(theirs)) is not None:
             hint = f"{left.aliases[0] if left.aliases else left.name}.{end.name} or {side.alias}.{end.name}"
-            made = _on_units(join, left, side)
+            made = (
+                _on_units(join, left, side)
+                if _compares_units(ends, left, side) and join.args["on"] is end.parent
+                else None
+            )
             raise Refused(f"several tables have a column {end.name}; write {hint}", join, made)
 
 
@@ -229,8 +235,17 @@ def _units(a: Any, b: Any, left: Scope, right: Scope, using: bool) -> tuple[str,
     return None if mine is None or yours is None else (mine, yours)
 
 
+def _compares_units(ends: Any, left: Scope, side: _Side) -> bool:
+    """Does ON say `unit = unit`, with the same column of both tables and no table before it?"""
+    names = [end.name for end in ends if end.args.get("table") is None]
+    units = side.people.units if side.people is not None else ()
+    return len(names) == 2 and all(
+        len(known) == 1 == len({matching(n, known) for n in names} - {None}) for known in (left.units, units)
+    )
+
+
 def _on_units(join: Any, left: Scope, side: _Side) -> Any:
-    """The join on the units, for a suggestion; None if there is none."""
+    """The join on the units, with the table before each of them; None if there is none."""
     import sqlglot
 
     right, exp = side.people, sqlglot.exp

@@ -91,6 +91,8 @@ def _between(node: Any, rows: Rows) -> Cell:
 
 @handler("In")
 def _in(node: Any, rows: Rows) -> Cell:
+    if node.args.get("query") is not None:
+        raise Refused("IN takes a list of constants, not the rows of another table; join the table", node)
     allow_only(node, "this", "expressions", "negate")
     if not 1 <= len(node.expressions) <= _MOST_LISTED:
         raise Refused(f"IN takes a list of 1 to {_MOST_LISTED} constants, not the rows of another table", node)

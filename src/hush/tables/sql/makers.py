@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -85,19 +85,36 @@ def _count(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
 
 def _distinct(measures: Measuring, node: Any, asked: Asked, name: str, parts: list[Any]) -> Number:
     scope = measures.scope
+    case = _people_where(parts, scope)
+    if case is not None:
+        holds = condition(case.this, scope.rows)
+        asked = replace(asked, keep=holds if asked.keep is None else asked.keep & holds)
+        parts = [case.args["true"]]
     units = {part.name.lower() for part in parts if scope.is_unit(part)}
     if not scope.units or len(units) != len(scope.units) or not all(map(scope.is_unit, parts)):
-        instead = people(scope)
         raise Refused(
             f"{node.sql()} counts values, and one person can add a new value that nobody else has; count people with "
-            f"{instead.sql()}, or group by the column",
+            f"{people(scope).sql()}, or group by the column",
             node,
-            instead,
         )
     if asked.keep is None:
         return released(measures.add(counts.count_units(), name), counts=True)
     kept = ibis().cases((asked.keep, ibis().literal(1)), else_=ibis().null("int8"))
     return released(measures.add(CountValues(kept, 1), name), counts=True)
+
+
+def _people_where(parts: list[Any], scope: Scope) -> Any:
+    """The branch of CASE WHEN c THEN unit END, which counts the people with c; None if the parts are no such thing."""
+    import sqlglot
+
+    exp, case = sqlglot.exp, parts[0] if len(parts) == 1 else None
+    if isinstance(case, exp.Case) and case.this is None and len(case.args["ifs"]) == 1:
+        branch, default = case.args["ifs"][0], case.args.get("default")
+    elif isinstance(case, exp.If):
+        branch, default = case, case.args.get("false")
+    else:
+        return None
+    return branch if scope.is_unit(branch.args["true"]) and isinstance(default, exp.Null | None) else None
 
 
 def _approximate_distinct(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
@@ -114,9 +131,7 @@ def _count_if(measures: Measuring, node: Any, asked: Asked, name: str) -> Number
 
 def _no_distinct(node: Any) -> None:
     if type(node.this).__name__ == "Distinct":
-        plain = node.copy()
-        plain.set("this", node.this.expressions[0].copy())
-        raise Refused(f"{node.sql()} compares the values of different people; leave DISTINCT out", node, plain)
+        raise Refused(f"{node.sql()} compares the values of different people; ask it without DISTINCT", node)
 
 
 def _sum(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
@@ -141,7 +156,6 @@ def _tightened(measures: Measuring, cell: Cell, total: tuple[float, float], node
             f"the policy allows a person's total from {low:g} to {high:g}, and the statement asks for {total[0]:g} to "
             f"{total[1]:g}; bounds of a statement may only be tighter",
             node.parent,
-            node,
         )
     return total
 

@@ -61,9 +61,7 @@ def formula(node: Any, lookup: Callable[[Any], Number | None]) -> Number:
         return found
     make = _FORMULAS.get(type(node).__name__)
     if type(node).__name__ == "Window":
-        raise Refused(
-            f"{node.sql()} is a window function, which uses rows of several people; use GROUP BY", node, node.this
-        )
+        raise Refused(f"{node.sql()} is a window function, which uses rows of several people; use GROUP BY", node)
     if make is None:
         raise Refused(
             f"{node.sql()} is not a formula over aggregates that hush translates; use + - * /, ROUND, ABS, SQRT, "
@@ -114,7 +112,66 @@ def _times(node: Any, part: Part) -> Number:
 
 
 def _divided(node: Any, part: Part) -> Number:
+    mean = _mean_of_counts(node)
+    if mean is not None:
+        return part(mean)
     return combined(part(node.this), part(node.expression), divided)
+
+
+def _mean_of_counts(node: Any) -> Any:
+    """COUNT(c) / COUNT(*) as the mean of 1 where c has a value and 0 elsewhere, also with constant factors; else None.
+
+    A person with many rows loses some of them. Two counts lose different shares of their rows, so their quotient would
+    be biased; the mean uses the same rows above and below.
+    """
+    import sqlglot
+
+    exp, below = sqlglot.exp, node.expression.unnest()
+    below = below.this if isinstance(below, exp.Nullif) else below
+    if not (isinstance(below, exp.Count) and isinstance(below.this, exp.Star)) or node.args.get("typed"):
+        return None
+    holder = exp.Paren(this=node.this.copy())
+    above = holder.this
+    while isinstance(above, exp.Paren | exp.Mul):
+        if isinstance(above, exp.Paren):
+            above = above.this
+        elif isinstance(above.this.unnest(), exp.Literal):
+            above = above.expression
+        elif isinstance(above.expression.unnest(), exp.Literal):
+            above = above.this
+        else:
+            return None
+    share = _indicator(above)
+    if share is None:
+        return None
+    above.replace(exp.Avg(this=share))
+    return holder
+
+
+def _indicator(node: Any) -> Any:
+    """1 for the rows that an aggregate counts and 0 for the others; None if it does not count rows."""
+    import sqlglot
+
+    exp, keep = sqlglot.exp, None
+    if isinstance(node, exp.Filter):
+        node, keep = node.this, node.expression.this
+    if isinstance(node, exp.CountIf):
+        holds = node.this
+    elif isinstance(node, exp.Count) and isinstance(node.this, exp.Star) and keep is not None:
+        holds, keep = keep, None
+    elif isinstance(node, exp.Count) and not isinstance(node.this, exp.Star | exp.Distinct | exp.Literal | None):
+        case = node.this
+        first = case.args["ifs"][0] if isinstance(case, exp.Case) and len(case.args["ifs"]) == 1 else None
+        simple = first is not None and case.this is None and isinstance(case.args.get("default"), exp.Null | None)
+        holds = (
+            first.this
+            if simple and isinstance(first.args["true"], exp.Literal)
+            else exp.Not(this=exp.Is(this=case, expression=exp.Null()))
+        )
+    else:
+        return None
+    holds = holds if keep is None else exp.and_(holds.copy(), keep.copy())
+    return exp.Case(ifs=[exp.If(this=holds.copy(), true=exp.Literal.number(1))], default=exp.Literal.number(0))
 
 
 def _negative(node: Any, part: Part) -> Number:

@@ -115,7 +115,7 @@ def _tree(sqlglot: Any, text: str, dialect: str) -> Any:
     tree = trees[0].unnest() if isinstance(trees[0], sqlglot.exp.Subquery) else trees[0]
     if isinstance(tree, sqlglot.exp.SetOperation):
         word = type(tree).__name__.upper()
-        raise Refused(f"{word} of two questions is not answered; ask each SELECT by itself", tree, tree.left)
+        raise Refused(f"{word} of two questions is not answered; ask each SELECT by itself")
     if not isinstance(tree, sqlglot.exp.Select):
         raise Refused("only SELECT is answered")
     return tree

@@ -20,7 +20,7 @@ from hush.tables.sql.output import finished
 from hush.tables.sql.parse import Parsed, parsed
 from hush.tables.sql.refusal import Refused
 from hush.tables.sql.select import Question, question_of
-from hush.tables.sql.suggestion import nearest_statement, people_of
+from hush.tables.sql.suggestion import same_statement
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -32,7 +32,8 @@ _LABEL = 200
 
 
 def statement(text: str, policy: Policy, dialect: str = "duckdb") -> Statement:
-    """A SELECT over a table of the policy. What cannot be answered is refused, with a statement that can."""
+    """A SELECT over a table of the policy. What cannot be answered is refused, with a statement that
+    means the same and is answered, if there is one."""
     if not isinstance(policy, Policy):
         raise InvalidParameter(
             f"policy must be a hush.tables.Policy, got {shown(policy)}; write Policy.read('hush.toml')."
@@ -47,14 +48,12 @@ def statement(text: str, policy: Policy, dialect: str = "duckdb") -> Statement:
     try:
         read = parsed(text, dialect)
     except Refused as failure:
-        found = people_of(tables, translate, dialect)
-        if failure.node is not None:
-            found = nearest_statement(failure.node, failure, translate, tables, dialect)
+        found = "" if failure.node is None else same_statement(failure.node, failure, translate, dialect)
         raise Refused(failure.sentence, instead=found) from failure
     try:
         return Statement(read, policy, translate(read.tree, read.options))
     except Refused as failure:
-        found = nearest_statement(read.tree, failure, translate, tables, dialect)
+        found = same_statement(read.tree, failure, translate, dialect)
         raise Refused(failure.sentence, instead=found) from failure
     except RecursionError as failure:
         raise Refused("the statement is nested too deeply; write it shorter") from failure

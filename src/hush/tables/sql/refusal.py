@@ -1,4 +1,4 @@
-"""Statements that hush does not answer: the reason in one sentence, and the nearest statement that it answers."""
+"""Statements that hush does not answer: the reason in one sentence, and a statement that says the same, if one does."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["Refused", "allow_only", "refuse_clauses"]
 
 
 class Refused(Unsupported):
-    """A statement that is not answered. `instead` is the nearest statement that is; nothing was spent.
+    """A statement that is not answered. `instead` means the same and is answered, or is empty; nothing was spent.
 
-    Inside the translation it names the `node` of the statement that cannot stay, and what to `put` in its place
-    (None: leave it out).
+    Inside the translation it names the `node` of the statement that cannot stay, and what to `put` in its place: it
+    must say the same in every case (None: nothing does).
     """
 
     def __init__(self, sentence: str, node: Any = None, put: Any = None, *, instead: str = "") -> None:
@@ -35,10 +35,10 @@ def allow_only(node: Any, *names: str, what: str = "") -> None:
 
 
 def refuse_clauses(select: Any, names: set[str]) -> None:
-    """Refuse a SELECT that has a clause which is not in `names`; the clause is left out of the suggestion."""
+    """Refuse a SELECT that has a clause which is not in `names`."""
     for name, part in list(select.args.items()):
         if part in (None, False, [], ()) or name in names:
             continue
         word = name.strip("_").upper()
         node = part[0] if isinstance(part, list) else part
-        raise Refused(f"the clause {word} is not answered; leave it out", node if hasattr(node, "parent") else select)
+        raise Refused(f"the clause {word} is not answered", node if hasattr(node, "parent") else select)

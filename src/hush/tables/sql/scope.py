@@ -66,7 +66,7 @@ class Scope:
             raise Refused("name a column", node)
         owner = node.args.get("table")
         if owner is not None and matching(owner.name, self.aliases, quoted=bool(owner.quoted)) is None:
-            raise Refused(f"{shown(owner.name)} is not the table of this FROM", node, _unqualified(node))
+            raise Refused(f"{shown(owner.name)} is not the table of this FROM", node, _unqualified(node, self.aliases))
         if self.is_unit(node):
             raise Refused(
                 f"{node.name} identifies people, so it may only be counted: COUNT(DISTINCT {self.unit})", node
@@ -171,7 +171,10 @@ def _meant(near: str) -> Any:
     return sqlglot.exp.column(parts[1]) if len(parts) == 3 else None
 
 
-def _unqualified(node: Any) -> Any:
+def _unqualified(node: Any, aliases: tuple[str, ...]) -> Any:
+    """The column without the name of its table, where only one table can be meant."""
+    if len(aliases) != 1:
+        return None
     copy = node.copy()
     copy.set("table", None)
     return copy

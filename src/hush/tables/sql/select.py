@@ -12,11 +12,12 @@ from hush.tables.sql.aggregates import Measures, has_aggregate, is_aggregate, na
 from hush.tables.sql.catalogue import Catalogue
 from hush.tables.sql.from_clause import scope_of
 from hush.tables.sql.keys import Key, grouped, keys_of
+from hush.tables.sql.makers import people
 from hush.tables.sql.number import Number, formula
 from hush.tables.sql.output import Ordered, Output, Shape
 from hush.tables.sql.plain import check_plain
 from hush.tables.sql.refusal import Refused, allow_only, refuse_clauses
-from hush.tables.sql.rewrites import refuse_distinct, with_people
+from hush.tables.sql.rewrites import refuse_distinct
 from hush.tables.sql.scope import Scope, matching
 from hush.tables.sql.windows import over_groups, with_windows
 
@@ -53,9 +54,9 @@ def question_of(select: Any, policy: Catalogue, dialect: str, options: Mapping[s
     shape = translator.shape(outputs)
     if not measures.made:
         raise Refused(
-            "the statement has no aggregate, and rows of people are not shown; name an aggregate",
+            "the statement has no aggregate, and rows of people are not shown; name an aggregate, such as "
+            f"{people(scope).sql()}",
             select,
-            with_people(select, scope),
         )
     table, names = scope.filtered(), dict[str, str]()
     if keys:
@@ -127,9 +128,8 @@ class _Select:
             node = part.unalias()
             if type(node).__name__ == "Star":
                 raise Refused(
-                    "SELECT * shows rows of people; name an aggregate",
+                    f"SELECT * shows rows of people; name an aggregate, such as {people(self.scope).sql()}",
                     self.select,
-                    with_people(self.select, self.scope),
                 )
             made += self._output(node, part.alias, part)
         names = [name.lower() for output in made for name in output.columns]
@@ -145,7 +145,10 @@ class _Select:
             self._alias(alias, key=text)
             return [Output(name, key=text)]
         if type(node).__name__ == "Anonymous" and str(node.this).lower().startswith("dp_interval_"):
-            raise Refused("every number of the answer has its interval, in the columns name_low and name_high", part)
+            made = self.select.copy()
+            made.expressions[self.select.expressions.index(part)].pop()
+            sentence = "every number of the answer has its interval, in the columns name_low and name_high"
+            raise Refused(sentence, self.select, made if made.expressions else None)
         if not has_aggregate(node):
             self._refuse_bare(node, part)
         if is_aggregate(node):
@@ -189,7 +192,7 @@ class _Select:
 
         made = self.select.copy()
         if not any(has_aggregate(shown) for shown in made.expressions):
-            return with_people(self.select, self.scope)
+            return None
         group = made.args.get("group") or sqlglot.exp.Group(expressions=[])
         group.append("expressions", part.unalias().copy())
         made.set("group", group)

@@ -108,7 +108,6 @@ def _window(node: Any, scope: Scope) -> Cell:
             f"{inner.sql()} in a window may depend on the order of equal rows; use COUNT, SUM, AVG, MIN, MAX, RANK or "
             "DENSE_RANK",
             node,
-            _ranked(node) if kind == "RowNumber" else None,
         )
     reduced, known = _reduction(inner, kind, keep, scope)
     frame: dict[str, Any] = {"group_by": groups}
@@ -129,7 +128,6 @@ def _partition(node: Any, scope: Scope) -> list[Any]:
             f"a window over rows of several people is not answered; write {wanted}, so that it uses the rows of one "
             "person",
             node,
-            _by_unit(node, scope) if scope.units else None,
         )
     others = [scope.rows.of(part).column for part in parts if not scope.is_unit(part)]
     return [scope.table.relation[scope.table.unit], *others]
@@ -155,13 +153,10 @@ def _up_to_here(node: Any, order: list[Any]) -> bool:
     allow_only(spec, "kind", "start", "start_side", "end", "end_side", what="a window")
     ends = tuple(str(spec.args.get(name) or "").upper() for name in ("start", "start_side", "end", "end_side"))
     if str(spec.args.get("kind")).upper() not in _FRAMES.get(ends, ()) or (ends[2] == "CURRENT ROW" and not order):
-        plain = node.copy()
-        plain.set("spec", None)
         raise Refused(
             f"{spec.sql()} may depend on the order of equal rows; leave it out: the window then ends with the rows "
             "that are equal to the present one",
             node,
-            plain,
         )
     return ends[2] == "CURRENT ROW"
 
@@ -192,22 +187,3 @@ def _reduction(node: Any, kind: str, keep: Any, scope: Scope) -> tuple[Callable[
         return (lambda relation: getattr(column, call)()), known
     known = Cell(None, cell.low, cell.high, private=cell.private) if kind == "Avg" else Cell(None)
     return (lambda relation: getattr(column, call)()), known
-
-
-def _by_unit(node: Any, scope: Scope) -> Any:
-    """The same window, partitioned by the unit too: for a suggestion."""
-    import sqlglot
-
-    made = node.copy()
-    parts = [part for part in made.args.get("partition_by") or [] if not scope.is_unit(part)]
-    made.set("partition_by", [*(sqlglot.exp.column(unit) for unit in scope.units), *parts])
-    return made
-
-
-def _ranked(node: Any) -> Any:
-    """The same window with RANK: for a suggestion."""
-    import sqlglot
-
-    made = node.copy()
-    made.set("this", sqlglot.exp.Rank())
-    return made
