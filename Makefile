@@ -6,7 +6,7 @@ export HUSH_DATA ?= $(abspath $(wildcard ../shared/data))
 export HUSH_ORACLE ?= $(abspath $(wildcard ../shared/oracle))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-torch lint check bench docs papers clean
+.PHONY: help demo test test-all test-torch test-lowest lint check bench docs papers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,30 @@ test-torch: .venv-torch/ready ## the tests that need PyTorch, Opacus and dp_acco
 	.venv-torch/bin/python -m pytest tests/learn/test_torch_accountant.py tests/learn/test_tensor_sums.py tests/learn/test_batches.py tests/learn/test_opacus.py \
 		tests/privacy/test_events.py tests/privacy/test_exchange.py tests/test_docs.py -k "not test_docs or deep_learning"
 
+# The lowest versions that pyproject.toml allows. Their wheels are for Python 3.11. Flower needs a newer cryptography than
+# hush does, so it comes last.
+LOWEST_PYTHON ?= python3.11
+.venv-lowest/ready: pyproject.toml .ci/lowest.py
+	@echo "Making .venv-lowest with the lowest versions of dependencies (two minutes) ..."
+	@$(LOWEST_PYTHON) -m venv .venv-lowest
+	@.venv-lowest/bin/python .ci/lowest.py tables learn excel charts accounting >.venv-lowest/lowest.txt
+	@.venv-lowest/bin/python .ci/lowest.py --alone federated >.venv-lowest/flower.txt
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary -r .venv-lowest/lowest.txt \
+		"polars==1.3.0" hypothesis mpmath pytest pytest-xdist
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+LOWEST_TESTS := tests/cli/test_doctor.py tests/releasing tests/ledger/test_ledger.py tests/ledger/test_file.py tests/sampling/test_exact.py \
+	tests/sampling/test_choice.py tests/noise/test_stable.py tests/privacy/test_composition.py tests/privacy/test_events.py \
+	tests/privacy/test_exchange.py tests/report/test_chart_files.py tests/tables/test_question.py tests/tables/test_units.py \
+	tests/tables/test_arrow.py tests/tables/test_source.py tests/tables/sql/test_answers.py tests/tables/sql/test_joins_in_sql.py \
+	tests/learn/test_privacy.py
+test-lowest: .venv-lowest/ready ## tests with the lowest versions of dependencies, in an environment of its own
+	.venv-lowest/bin/python -m hush doctor
+	.venv-lowest/bin/python -m pytest -n auto -m "not exhaustive" $(LOWEST_TESTS)
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-lowest/flower.txt
+	.venv-lowest/bin/python -m pytest -n auto -m "not exhaustive" tests/federated/test_flower.py tests/federated/test_share_mod.py
+
 lint: $(VENV)/ready ## linter, types, doctests
 	$(BIN)/ruff check src papers tests bench examples
 	$(BIN)/ruff format --check src papers tests bench examples
@@ -72,4 +96,4 @@ papers: $(VENV)/ready ## recompute the tables and figures of the four papers: bu
 	@$(BIN)/hush-papers --out build/papers
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .venv-torch .venv-bench .venv-bench-diffprivlib .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-torch .venv-lowest .venv-bench .venv-bench-diffprivlib .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

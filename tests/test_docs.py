@@ -6,8 +6,10 @@ import ast
 import importlib.util
 import math
 import numbers
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -388,3 +390,45 @@ def test_the_other_side_of_migrating_runs_where_it_is_installed(module: str, nam
         [sys.executable, "-W", "ignore", "-c", _STRANGERS[module] + text], capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
+
+
+#: Pages whose blocks a type checker reads: those that use the calls of `hush` which are loaded at their first use.
+TYPED = ("start.md", "stream.md", "training.md", "federated.md")
+
+
+def _typed(folder: Path) -> list[str]:
+    """The blocks of each of these pages as one file, and their names."""
+    for name in TYPED:
+        (folder / f"page_{name.removesuffix('.md')}.py").write_text("\n".join(_blocks(ROOT / "docs" / name)))
+    (folder / "page_torch.py").write_text(
+        "import hush\nnoisy = hush.torch.private_sum([], clip=1.0, sigma=1.1)\n"
+        'people = hush.stream.people_between("x.parquet", unit="id", column="day", first="2026-01-01")\n'
+    )
+    return [place.name for place in sorted(folder.glob("page_*.py"))]
+
+
+def _checked(folder: Path, *command: str) -> str:
+    run = subprocess.run(
+        [*command, *_typed(folder)],
+        cwd=folder,
+        env=os.environ | {"MYPYPATH": str(ROOT / "src"), "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return run.stdout + run.stderr
+
+
+@pytest.mark.exhaustive  # half a minute without a cache
+def test_mypy_accepts_the_pages(tmp_path: Path) -> None:
+    found = _checked(tmp_path, sys.executable, "-m", "mypy", "--follow-imports=silent", "--ignore-missing-imports")
+    assert "page_" not in "\n".join(line for line in found.splitlines() if "error:" in line), found
+
+
+@pytest.mark.exhaustive
+def test_pyright_accepts_the_pages(tmp_path: Path) -> None:
+    checker = shutil.which("pyright")
+    if checker is None:
+        pytest.skip("pyright is not installed: pip install pyright")
+    found = _checked(tmp_path, checker, "--pythonpath", sys.executable)
+    assert re.search(r"^0 errors", found, flags=re.MULTILINE), found

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import hush.learn.torch as torch  # noqa: F401 - the type of hush.torch
     from hush.auditing import AuditResult, NoiseCheck, audit, check
     from hush.calibration.limit import limit
     from hush.calibration.one_number import optimal
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
         UnknownFamily,
         Unsupported,
     )
+    from hush.learn import torch as torch  # `as` exports it; it is not in __all__
     from hush.ledger import Ledger, LedgerView, Payment, unaccounted
     from hush.noise.asinh import Asinh
     from hush.noise.ball import Ball
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from hush.report.citation import cite
     from hush.sampling.exact import draw
     from hush.sampling.mechanism import Mechanism
-    from hush.stream import stream
+    from hush.stream import package as stream
     from hush.tables.accuracy import plan_all
     from hush.tables.sql import sql
 

@@ -315,7 +315,9 @@ def test_a_disk_that_only_pretends_to_lock(monkeypatch: pytest.MonkeyPatch, caps
 
 
 def test_a_missing_or_old_package(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A core package is a problem, one of an extra is a line with its install command."""
+    """A core package is a problem, and so is one that is too old for an extra whose packages are all there: answers
+    would end in an error of that package. An extra that is not whole is a line with its install command.
+    """
     import importlib.metadata as metadata
 
     true = metadata.version
@@ -329,7 +331,7 @@ def test_a_missing_or_old_package(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     code, out = run(capsys)
     assert code == 1
     assert "packages, numpy: 1.0.0, but hush needs >=1.26; pip install 'numpy>=1.26'." in out
-    assert "1.0.0, but hush needs >=2.0; pip install 'hush[tables]'" in out
+    assert "extra tables, duckdb: 1.0.0, but hush needs >=2.0; pip install 'hush[tables]'." in out
     assert "packages, scipy: not installed; pip install 'scipy>=1.12'." in out
     assert "not installed; pip install 'hush[learn]'" in out and "scikit-learn: not installed" not in out
 

@@ -90,11 +90,12 @@ def _package(needed: Requirement) -> Check:
     extra, found = needed.extra, needed.installed
     area = f"extra {extra}" if extra else "packages"
     command = f"pip install 'hush[{extra}]'" if extra else f"pip install '{needed.name}{needed.wanted}'"
-    state = "absent" if extra else "problem"
     if found is None:
-        return Check(area, needed.name, state, "not installed", command)
+        return Check(area, needed.name, "absent" if extra else "problem", "not installed", command)
     if not needed.accepts(found):
-        return Check(area, needed.name, state, f"{found}, but hush needs {needed.wanted}", command)
+        used = not extra or all(other.installed for other in declared() if other.extra == extra)
+        detail = f"{found}, but hush needs {needed.wanted}"
+        return Check(area, needed.name, "problem" if used else "absent", detail, command)
     return Check(area, needed.name, "ok", found)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import cast
 
 from hush.stream.answer import StreamAnswer
 from hush.stream.asked import Stream, stream
@@ -20,11 +20,13 @@ __all__ = ["RunningStream", "Stream", "StreamAnswer", "StreamPlan", "StreamStrat
 __all__ += ["people_between", "stream"]
 
 
-class _Callable(ModuleType):
-    """A package that is called like its function `stream`."""
+class CalledPackage(ModuleType):
+    """This package, which is called like its function `stream`. Type checkers read its functions here."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Stream:
-        return stream(*args, **kwargs)
+    __call__ = staticmethod(stream)
+    opened = staticmethod(opened)
+    people_between = staticmethod(people_between)
 
 
-sys.modules[__name__].__class__ = _Callable
+sys.modules[__name__].__class__ = CalledPackage
+package = cast(CalledPackage, sys.modules[__name__])  # what `hush.stream` is
