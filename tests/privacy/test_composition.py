@@ -16,7 +16,7 @@ from scipy.special import erfc
 import hush
 from hush.privacy.composed_curve import Composed
 from hush.privacy.curve import OneNumber, PureBound
-from hush.privacy.spectrum import TiltedPart, relevant
+from hush.privacy.spectrum import FAINT, TiltedPart, _fewer, relevant
 
 Array = NDArray[np.float64]
 
@@ -646,3 +646,29 @@ def test_the_tradeoff_is_the_best_of_all_lines(releases: list[object]) -> None:
         lines = np.maximum(1.0 - delta - np.exp(epsilon) * rate, np.exp(-epsilon) * (1.0 - delta - rate))
         assert found >= max(float(lines.max()), 0.0) - 1e-8
     assert (np.diff(beta) <= 0.0).all()
+
+
+@pytest.mark.parametrize("apart", [3, 4, 5, 6, 8, 9])
+@pytest.mark.parametrize("times", [200, 10_000])
+@pytest.mark.parametrize("third", [0.0, 0.02])
+def test_the_frequencies_that_are_left_out_are_small_up_to_the_last(apart: int, times: int, third: float) -> None:
+    """A bound at one angle holds for all larger ones only while all sines grow: half the last angle times the distance
+    of two losses is at most pi/2. Two losses a whole turn apart at the last frequency have a transform of 1 there, so
+    such losses may not count.
+    """
+    length, count = 4096, 512  # the last angle is pi/4: losses 8 apart are a whole turn apart
+    part = TiltedPart(np.array([0.5 - third, 2.0 * third, 0.5 - third]), np.array([-apart, 0, apart]), times)
+    first = _fewer(part, count, length)
+    angles = 2.0 * math.pi / length * np.arange(first, count + 1)
+    sizes = np.abs(np.exp(1j * np.outer(angles, part.places)) @ part.masses) ** times
+    assert first <= count
+    if first < count:  # frequencies were left out
+        assert float(sizes.max()) <= 1.001 * FAINT**1.1, (
+            f"{first} of {count} frequencies are kept, and one left out is large"
+        )
+
+
+def test_frequencies_are_left_out_where_losses_are_close() -> None:
+    """The other side: a part that occurs often keeps a few frequencies of many."""
+    close = TiltedPart(np.array([0.5, 0.5]), np.array([-1, 1]), 10_000)
+    assert _fewer(close, 512, 4096) < 100

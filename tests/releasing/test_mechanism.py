@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush import Discrete, Gaussian, InvalidParameter, Laplace, Sensitivity, Unsupported
+from hush.sampling.exact import sampler
 from hush.sampling.mechanism import FURTHEST, Mechanism
 
 FINITE = st.floats(-1e12, 1e12, allow_nan=False)
@@ -236,3 +237,27 @@ def test_the_least_noise_of_every_body_can_be_released(bound: dict[str, Any], ep
     made = hush.release(np.linspace(0.0, 7.3, 8), plan, ledger=None)
     assert made.receipt["guarantee"]["epsilon"] == epsilon
     assert hush.compose([Mechanism.of(plan, coordinates=8).charge]).pure_epsilon <= epsilon
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        hush.Gaussian(2.0),
+        hush.Discrete(hush.Laplace(2.0), 0.5),
+        hush.Lifted(hush.Bump(6.0, 30.0), (7.0, 4.0), (0.5, 0.0), place=1, step=0.25),
+        hush.Scaled(hush.Lifted(hush.Bump(6.0, 30.0), (7.0,), (0.5,), step=0.5), (1.0, 2.0)),
+    ],
+    ids=str,
+)
+def test_all_tables_of_a_draw_are_built_before_the_charge(noise):
+    """`prepare` is called before anything is spent. Nothing that can fail is left for the draw: it builds no table."""
+    many = noise.dimension or 1
+    mechanism = Mechanism(
+        noise, Sensitivity(linf=1.0, l0=many), noise.step if noise.discrete else 0.5, integers=True, coordinates=many
+    )
+    sampler.cache_clear()
+    mechanism.prepare()
+    built = sampler.cache_info().misses
+    assert built > 0
+    hush.unaccounted(mechanism.charge).noise(mechanism, np.zeros(many, dtype=np.int64))
+    assert sampler.cache_info().misses == built

@@ -28,7 +28,7 @@ from hush import (
 )
 from hush.noise.stable import FAMILY as STABLE
 from hush.sampling.entropy import DeterministicTestEntropy
-from hush.sampling.exact import SATURATED, _fill, draw, plain_law, sampler
+from hush.sampling.exact import _BLOCK, SATURATED, _fill, draw, plain_law, sampler
 from hush.sampling.lookup import Guide
 from hush.sampling.polynomial import Panels
 from hush.sampling.stable_transform import Transformation
@@ -193,6 +193,32 @@ def test_the_transformation_gives_the_stable_law(alpha):
     for level in (0.25, 0.01, 0.001):
         hits = np.count_nonzero(np.abs(out) > noise.isf(level))
         assert abs(hits - 2e5 * level) < 4.9 * math.sqrt(2e5 * level)
+
+
+class EveryBlock:
+    """A sampler that leaves the first and the last draw of each block undecided, with the place that it knows."""
+
+    def __init__(self) -> None:
+        self.blocks: list[int] = []
+
+    def fill(self, out, entropy, scratch):
+        start, self.blocks = sum(self.blocks), [*self.blocks, out.size]
+        out[:] = np.arange(start, start + out.size)
+        places = np.unique([0, out.size - 1])
+        out[places] = -1
+        return places, np.zeros((places.size, 2), dtype=np.uint64)
+
+    def settle(self, draws, words, entropy):
+        assert len(draws) == len(words) and len(set(draws.tolist())) == len(draws)
+        return draws
+
+
+@pytest.mark.parametrize("size", [1, _BLOCK, _BLOCK + 1, 3 * _BLOCK + 7])
+def test_undecided_draws_of_every_block_are_settled_at_their_own_places(size):
+    """The draws of the second block begin where the first ends: none is overwritten, and none is left undecided."""
+    made, way = np.empty(size, dtype=np.int64), EveryBlock()
+    _fill(made, way, DeterministicTestEntropy(1).begin())
+    assert np.array_equal(made, np.arange(size)) and len(way.blocks) == -(-size // _BLOCK)
 
 
 def test_draws_beyond_the_largest_integer_saturate():
