@@ -22,6 +22,7 @@ from hush.learn.class_level import CLASSES
 from hush.learn.relation import Relation
 from hush.learn.row_source import RowSource
 from hush.learn.training import Plan, pay, plan, train
+from hush.ledger import Access
 from hush.ledger.payment import Draws
 from hush.tables.engines import duckdb
 
@@ -143,7 +144,7 @@ def released(subject: Subject, rows: RowSource) -> tuple[list[np.ndarray], list[
         return found
 
     with patch.object(Draws, "add", add), patch("hush.learn.training.one_thread", contextlib.nullcontext):
-        train(made, rows, payment=pay(made, None, ""))
+        train(made, rows, payment=pay(made, Access(None)))
     return sums, noises
 
 

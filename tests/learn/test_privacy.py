@@ -27,7 +27,7 @@ from hush.learn.paid import Paid
 from hush.learn.relation import Relation
 from hush.learn.scaling import Span
 from hush.learn.training import Plan, Request, pay, plan, train
-from hush.ledger import payment, unaccounted
+from hush.ledger import Access, payment, unaccounted
 from hush.sampling.entropy import DeterministicTestEntropy, SecureEntropy
 
 FALSE_ALARM = 1e-6
@@ -83,7 +83,7 @@ def coefficients(made: Plan):
     """A target for the audit: which labels -> the coefficient and the path to it."""
 
     def draw(target: np.ndarray) -> np.ndarray:
-        fit = train(made, MemoryRows(ONES, target), payment=pay(made, None, ""))
+        fit = train(made, MemoryRows(ONES, target), payment=pay(made, Access(None)))
         return np.concatenate([fit.coefficients, *fit.trace.weights])
 
     return draw
@@ -116,7 +116,7 @@ def test_the_noise_on_a_coefficient_has_the_size_that_was_paid_for(solver):
     part, count = made.parts[-1], 400
     draws = []
     for _ in range(count):
-        fit = train(made, MemoryRows(np.zeros((COUNT, 1)), np.zeros(COUNT)), payment=pay(made, None, ""))
+        fit = train(made, MemoryRows(np.zeros((COUNT, 1)), np.zeros(COUNT)), payment=pay(made, Access(None)))
         draws.append(float(fit.trace.gradients[0][0]) if solver != "statistics" else None)
     if solver == "statistics":  # the gradient is of a noisy matrix: look at the release itself
         zero = np.zeros(part.mechanism.coordinates, dtype=np.int64)
@@ -230,10 +230,10 @@ def test_draws_are_given_out_in_order_and_only_once(together):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_noise_is_drawn_with_a_payment_and_only_once(solver, monkeypatch):
     made = planned(family="gaussian", delta=1e-6, solver=solver, passes=None if solver == "statistics" else 1)
-    paid = pay(made, None, "")
+    paid = pay(made, Access(None))
     train(made, MemoryRows(ONES, UP), payment=paid)
     monkeypatch.setattr(payment, "draw", None)  # whoever draws from here on fails
-    other = pay(planned(family="gaussian", delta=1e-6, epsilon=2.0), None, "")
+    other = pay(planned(family="gaussian", delta=1e-6, epsilon=2.0), Access(None))
     for nothing, words in ((None, "needs a payment"), (paid, "used up"), (other, "was not paid for")):
         with pytest.raises(NotPaid, match=words):
             train(made, MemoryRows(ONES, UP), payment=nothing)
@@ -258,7 +258,7 @@ def test_labels_and_scales_are_found_once_for_a_payment():
 
 def test_a_plan_without_noise_has_no_payment():
     made = planned(epsilon=math.inf, passes=300)
-    assert pay(made, None, "") is None
+    assert pay(made, Access(None)) is None
     assert np.isfinite(train(made, MemoryRows(ONES, UP), payment=None).coefficients).all()
 
 

@@ -22,6 +22,7 @@ from hush.learn.relation import Relation
 from hush.learn.row_count import RowCount
 from hush.learn.scaling import Scaling, Span
 from hush.learn.whole_rows import WholeRows
+from hush.ledger import Access
 from hush.ledger.payment import Draws
 from hush.sampling.entropy import SecureEntropy
 from hush.tables.row_blocks import RowBlocks
@@ -184,13 +185,13 @@ def test_bounds_of_the_relation():
 def test_the_number_of_rows_is_released_with_its_own_noise():
     made = RowCount.planned(2.0, Relation("add-remove", 5))
     assert made.epsilon + made.left <= 2.0 and made.mechanism.charge.sensitivity.linf == 5.0
-    seen = np.array([made.release(1_000_000, None, None)[0] for _ in range(2000)])
+    seen = np.array([made.release(lambda: 1_000_000, Access(None), "", None)[0] for _ in range(2000)])
     scale = 5.0 / made.epsilon
     # the mean absolute value of 2,000 Laplace draws is within 12 % of the scale but for one time in a million
     spread = float(np.abs(seen - 1_000_000).mean()) / scale
     assert abs(spread - 1.0) < 0.12
     assert abs(spread - 2.0 / 3.0) > 0.12 and abs(spread - 1.5) > 0.12
-    assert RowCount.planned(1.0, Relation("add-remove")).release(0, None, None)[0] >= 2
+    assert RowCount.planned(1.0, Relation("add-remove")).release(lambda: 0, Access(None), "", None)[0] >= 2
 
 
 def test_the_number_of_rows_is_paid_for_before_any_bit():
@@ -203,7 +204,7 @@ def test_the_number_of_rows_is_paid_for_before_any_bit():
             seen.append(len(ledger.entries))
             return SecureEntropy().begin()
 
-    RowCount.planned(1.0, Relation("add-remove")).release(1000, ledger, Watched())
+    RowCount.planned(1.0, Relation("add-remove")).release(lambda: 1000, Access(ledger), "", Watched())
     assert set(seen) == {1}
 
 

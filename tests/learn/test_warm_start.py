@@ -93,7 +93,7 @@ def test_a_warm_start_with_hidden_numbers_of_rows_counts_all_of_them():
     model = ridge(ledger=paid, warm_start=True, passes=1, neighbours="add-remove").fit(X, y)
     assert model.receipt_["started_from"] == [1] and model.guarantee_.epsilon <= 1.0
     model.fit(X, y)
-    assert [entry.label.split()[0] for entry in paid.entries] == ["number", "fit", "number", "fit"]
+    assert [entry.step for entry in paid.entries] == ["number of rows", "", "number of rows", ""]
     assert model.receipt_["started_from"] == [1, 2, 3] and 1.9 < model.guarantee_.epsilon <= 2.0
     words = "the fits it started from and their numbers of rows"
     assert words in str(model.guarantee_) and words in str(report.statement(model, ledger=paid))

@@ -206,7 +206,7 @@ def _last(entries: tuple[Entry, ...], *, every: bool) -> list[str]:
         {
             "number": e.number,
             "time": e.time[:19],
-            "label": printable(e.label, _LABEL),
+            "label": printable(f"{e.label}: {e.step}" if e.step else e.label, _LABEL),
             "what": printable(_mechanism(e), _WIDEST),
             "pair": _pair(e),
         }

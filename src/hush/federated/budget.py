@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.errors import BudgetExceeded, InvalidParameter, reject, shown
-from hush.ledger import Ledger
+from hush.ledger import Access, Ledger
 from hush.ledger.entry import as_entry
 from hush.ledger.payment import Payment
 from hush.privacy.charge import Budget
@@ -108,7 +108,7 @@ class Budgets:
         return True
 
     def _spent(self, client: object, releases: Any, label: str, extra_delta: float) -> Payment:
-        return self.ledger(client).spend(releases, label=label, extra_delta=extra_delta)
+        return Access(self.ledger(client), label=label).pay("", releases, extra_delta=extra_delta)
 
     @property
     def clients(self) -> tuple[str, ...]:

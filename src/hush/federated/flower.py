@@ -25,7 +25,7 @@ import numpy as np
 from hush.errors import BudgetExceeded, InvalidParameter, Unsupported, needs, one_of, reject, whole
 from hush.federated.budget import Budgets
 from hush.federated.protocol import Terms
-from hush.ledger import Ledger, Payment
+from hush.ledger import Access, Ledger, Payment
 from hush.sampling.entropy import Entropy
 
 with needs("Flower", "hush.federated.flower", extra="federated"), warnings.catch_warnings():
@@ -197,7 +197,7 @@ class ShareStrategy(FedAvg):
         self._client: Callable[[int], str] = client or str
         self._extra_delta = terms.extra_delta(rounds=1, view=view, epsilon=budgets.epsilon)
         try:
-            budgets.fresh().spend(terms.charges(view), extra_delta=self._extra_delta)
+            Access(budgets.fresh()).pay("", terms.charges(view), extra_delta=self._extra_delta)
         except (BudgetExceeded, InvalidParameter, Unsupported) as refused:
             raise InvalidParameter(
                 f"no client can ever pay for a round in the {view} view with these budgets: {refused}"

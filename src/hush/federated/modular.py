@@ -13,7 +13,8 @@ from hush.errors import InvalidParameter, Unsupported, as_float, called_like, de
 from hush.federated.lattice import beyond
 from hush.federated.noise_share import Share, numbers
 from hush.federated.sum_curve import saturated
-from hush.ledger.payment import Payment, pay
+from hush.ledger.access import Access
+from hush.ledger.payment import Payment
 from hush.numerics.bracket import Bracket
 from hush.numerics.rounding import next_up, rounded_up
 from hush.privacy.curve import Curve
@@ -83,7 +84,8 @@ class Ring:
                     "a ledger cannot compose sums of rounded shares here; use Skellam or Discrete(Laplace(...)) noise, "
                     "or write view='local', or use federated.agree(...)."
                 )
-        return pay(ledger, [cost], label=label, extra_delta=extra)
+        # no right to draw again: the message of an earlier call may have been sent
+        return Access(ledger, label=label).pay("", [cost], extra_delta=extra)
 
     @called_like("ring.message(steps, ring.pay(ledger, view='local'))")
     def message(self, steps: Any, payment: Payment, *, entropy: Entropy | None = None) -> Integers:

@@ -29,7 +29,8 @@ from hush.federated.aliasing import rounding_variation
 from hush.federated.clipping import as_vector, clipped_steps, projected
 from hush.federated.noise_share import VIEWS, Share, share
 from hush.federated.stable import one_budget, one_delta
-from hush.ledger.payment import Payment, must_be_payment, pay
+from hush.ledger.access import Access
+from hush.ledger.payment import Payment, must_be_payment
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
 from hush.noise.stable import Stable
@@ -101,7 +102,8 @@ class Terms:
         extra = 0.0 if ledger is None else self.extra_delta(rounds=1, view=view, epsilon=ledger.cap.epsilon)
         seen = "the sum of the updates of all parties" if view == "central" else "the update of one party"
         about = f"{seen}: {self.coordinates} numbers, each update limited to size {self.clip:g}"
-        return pay(ledger, self.charges(view), label=label, extra_delta=extra, about=about)
+        # no right to draw again: the message of an earlier call may have been sent
+        return Access(ledger, label=label).pay("", self.charges(view), extra_delta=extra, about=about)
 
     def curve(self, view: str, *, rounds: int | None = None) -> Curve:
         """The privacy curve of `rounds` rounds (default: all) in a view; `extra_delta` must be added to its delta."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import BudgetExceeded, InvalidParameter, Unsupported, reject, whole
-from hush.learn.fit_words import ROWS
+from hush.learn.kept_fit import COUNT
 from hush.learn.relation import Relation
 from hush.learn.row_count import LARGEST_ROWS, LEAST_ROWS, RowCount
 from hush.learn.two_releases import Rest, reserved_pair
-from hush.ledger import Ledger
+from hush.ledger.access import Access
 from hush.privacy.charge import Budget, Charge
 from hush.sampling.entropy import Entropy
 
@@ -108,17 +108,15 @@ class Counting:
     def counted(
         self,
         epsilon: float,
-        ledger: Ledger | None,
+        access: Access,
+        question: str,
         entropy: Entropy | None,
         *,
         delta: float,
         rest: Rest,
-        label: str,
-        **where: str,
     ) -> Counted:
-        """The number of rows. Where it must be released, the ledger is asked first whether it covers the rest too.
-
-        `delta` is that of the rest.
+        """The number of rows. Where it must be released, the ledger is asked first whether it covers the rest too, but
+        not if it was charged for this question before. `delta` is that of the rest.
         """
         if not self.relation.hides_rows:
             return Counted(self.exact())
@@ -127,7 +125,11 @@ class Counting:
         if epsilon == float("inf"):
             return Counted(max(self.exact(), LEAST_ROWS))
         made = RowCount.planned(epsilon, self.relation)
-        after = reserved_pair(ledger, made, Budget(made.left, delta), rest, self.relation, where.get("block", ""))
-        named = {"label": f"number of rows for a {label}", "about": ROWS}
-        rows, entry = made.release(self.exact(), ledger, entropy, followed_by=after, **named, **where)
+        owed = access.owed(question, COUNT)
+        if owed is None:
+            pair = Budget(made.left, delta)
+            after = reserved_pair(access.ledger, made, pair, rest, self.relation, access.charged_block())
+        else:
+            after = owed.followed_by
+        rows, entry = made.release(self.exact, access, question, entropy, followed_by=after)
         return Counted(rows, made, () if entry is None else (entry.number,))

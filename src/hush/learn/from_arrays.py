@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import Unsupported
+from hush.errors import InvalidParameter, Unsupported
 from hush.learn.block_rows import MemoryRows, must_be_streamed, must_hold_zero
 from hush.learn.counting import Counting, declared_rows
-from hush.learn.first_steps import take
 from hush.learn.fit_words import about_arrays
+from hush.learn.kept_fit import attempted, keep_refusal, question_of, remember
 from hush.learn.label_search import must_have_rows
 from hush.learn.ledger_noise import covered_plan, for_ledger, rest_of_fit
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, level, reporter
-from hush.learn.training import Plan, Request, must_be_payable, pay, plan, train
+from hush.learn.training import Plan, Request, must_be_payable, pay, plan, trained
 from hush.learn.warm_start import continued, last_fit
+from hush.ledger.access import Access
 from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
 
@@ -51,28 +52,39 @@ def fit_arrays(
     must_be_ledger(ledger)
     must_be_secure(entropy)
     level("verbose", model.verbose)
-    name = f"fit of {type(model).__name__}"
     counting = Counting(model._relation, lambda: rows.shape[0], declared_rows(n_rows))
     request = _request(model, rows, weights, counting.guess)
     _must_suit(plan(request, counting.guess), model, rows, weights)
     must_be_payable(request, ledger)
     before, started_from = last_fit(model, ledger, request, classes) or (None, [])
     rest = rest_of_fit(lambda count: _request(model, rows, weights, count))
-    counted = counting.counted(request.epsilon, ledger, entropy, delta=request.delta, rest=rest, label=name)
+    access = Access(ledger, label=f"fit of {type(model).__name__}")
+    question = question_of(model, rows.shape[1], n_rows, weights is None, started_from)
+    counted = counting.counted(request.epsilon, access, question, entropy, delta=request.delta, rest=rest)
     with counted.explained():
         made = plan(_request(model, rows, weights, counted.rows), counted.rows, counted.made)
-        made = covered_plan(made, ledger)
+        made = covered_plan(made, access, question)
         _must_suit(made, model, rows, weights)
         must_have_rows(made.labels, counted.rows)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
-            payment = pay(made, ledger, name, about=about_arrays(model, rows.shape[1]))
+            payment = pay(made, access, question, about=about_arrays(model, rows.shape[1]))
         paid = Paid(payment, entropy)
-        values = target(made, paid) if callable(target) else target
-        taken = take(made, MemoryRows(rows, values, weights, public_rows=counted.rows), paid)
-        options: dict[str, Any] = {"before": before, "after_pass": after_pass}
-        fit = taken.whole(train(taken.plan, taken.source, payment=payment, entropy=entropy, **options), made)
+        source = MemoryRows(rows, _values(target, made, paid), weights, public_rows=counted.rows)
+        fit = attempted(payment, lambda: trained(made, source, paid, before=before, after_pass=after_pass))
+    remember(model, payment)
     model._write(fit, None if payment is None else payment.entry, [*started_from, *counted.entries], ledger)
+
+
+def _values(target: Array | Callable[[Plan, Paid], Array], made: Plan, paid: Paid) -> Array:
+    """The targets. A search for labels that finds too few or too many says which it found: that is its answer."""
+    if not callable(target):
+        return target
+    try:
+        return target(made, paid)
+    except InvalidParameter as failure:
+        keep_refusal(paid.payment, str(failure))
+        raise
 
 
 def _plain(model: LinearModel, rows: Any, weights: Array | None) -> bool:

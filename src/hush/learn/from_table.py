@@ -17,15 +17,16 @@ import numpy as np
 from hush.errors import InvalidParameter, Unsupported, shown
 from hush.learn.block_rows import TableRows, must_be_streamed
 from hush.learn.counting import Counting, declared_rows
-from hush.learn.first_steps import take
 from hush.learn.fit_words import about_table
+from hush.learn.kept_fit import attempted, question_of, remember
 from hush.learn.ledger_noise import covered_plan, for_ledger, rest_of_fit
 from hush.learn.paid import Paid
 from hush.learn.progress import known_passes, level, reporter
 from hush.learn.relation import Relation
-from hush.learn.training import Request, must_be_payable, pay, plan, train
+from hush.learn.training import Request, must_be_payable, pay, plan, trained
 from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
+from hush.privacy.budget import Budget
 
 if TYPE_CHECKING:
     from hush.learn.model import LinearModel
@@ -55,25 +56,34 @@ def fit_table(
     counting = Counting(Relation("add-remove", rows.rows_per_unit, "person"), rows.count, declared_rows(n_rows))
     request = _request(model, counting.relation, largest, counting.guess)
     must_be_streamed(plan(request, counting.guess), "a table")  # raises if an option is wrong
-    must_be_payable(request, ledger)
-    rows.must_be_allowed(request.epsilon, request.delta, ledger)
+    access = _access(model, rows, request)
     _must_agree(rows, request, names, target, classes)
-    where = {"label": f"fit of {type(model).__name__}", "source": rows.fingerprint, "block": rows.ledger_block(ledger)}
+    question = question_of(model, names, target, classes, weight, n_rows, rows.rows_per_unit, rows.asked)
     rest = rest_of_fit(lambda count: _request(model, counting.relation, largest, count))
-    counted = counting.counted(request.epsilon, ledger, model.entropy, delta=request.delta, rest=rest, **where)
+    counted = counting.counted(request.epsilon, access, question, model.entropy, delta=request.delta, rest=rest)
     with counted.explained():
         made = plan(_request(model, counting.relation, largest, counted.rows), counted.rows, counted.made)
-        made = covered_plan(made, ledger, where["block"])
+        made = covered_plan(made, access, question)
     source = TableRows(rows, made.rows, len(names), largest)
     with reporter(model.verbose, known_passes(made), type(model).__name__) as after_pass:
         with counted.explained():
-            payment = pay(made, ledger, **where, about=about_table(model, names, target, rows.rows_per_unit))
-        taken = take(made, source, Paid(payment, model.entropy))
-        options: dict[str, Any] = {"after_pass": after_pass, "payment": payment, "entropy": model.entropy}
-        fit = taken.whole(train(taken.plan, taken.source, **options), made)
+            payment = pay(made, access, question, about=about_table(model, names, target, rows.rows_per_unit))
+        paid = Paid(payment, model.entropy)
+        fit = attempted(payment, lambda: trained(made, source, paid, after_pass=after_pass))
+    remember(model, payment)
     model._write(fit, None if payment is None else payment.entry, list(counted.entries), ledger)
     model._write_classes(_shown(model, rows, target, classes))
     return model
+
+
+def _access(model: LinearModel, rows: Any, request: Request) -> Any:
+    """The door to these rows; raises if the policy or the ledger does not allow the fit."""
+    must_be_payable(request, model.ledger)
+    access = rows.access(model.ledger, label=f"fit of {type(model).__name__}")
+    access.check()
+    if request.private:
+        access.allow(Budget(request.epsilon, request.delta))
+    return access
 
 
 def _shown(model: LinearModel, rows: Any, target: str, classes: Any) -> Any:

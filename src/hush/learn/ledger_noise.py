@@ -22,7 +22,7 @@ from hush.learn.two_releases import Alternatives, Release, Rest, covers
 from hush.noise.gaussian import FAMILY as GAUSSIAN
 
 if TYPE_CHECKING:
-    from hush.ledger import Ledger
+    from hush.ledger import Access, Ledger
 
 __all__ = ["covered_plan", "family_for", "for_ledger", "rest_of_fit"]
 
@@ -42,15 +42,20 @@ def for_ledger(request: Request, ledger: Ledger | None) -> Request:
     return replace(request, family=family_for(request.family, request.delta, ledger)) if request.private else request
 
 
-def covered_plan(made: Plan, ledger: Ledger | None, block: str = "") -> Plan:
+def covered_plan(made: Plan, access: Access, question: str) -> Plan:
     """The plan, or another one for the same pair if the ledger covers only that; the plan if it covers none.
 
-    A new ledger covers every plan of its budget, so only a ledger with entries is asked.
+    A new ledger covers every plan of its budget, so only a ledger with entries is asked. A plan that was charged for
+    this question and has no answer yet is paid for.
     """
+    ledger = access.ledger
     if ledger is None or not made.parts or not _free(made.request) or not _adaptive(ledger) or not ledger.entries:
         return made
     plans = chain([made], _pure_mean(made), [_gaussian(made.request, made.rows, made.counted)])
-    return next((each for each in plans if covers(ledger, [of_fit(each)], block=block)), made)
+    owed = access.owed(question)
+    if owed is not None:
+        return next((each for each in plans if tuple(each.paid) == owed.charges), made)
+    return next((each for each in plans if covers(ledger, [of_fit(each)], block=access.charged_block())), made)
 
 
 def rest_of_fit(request_of: Callable[[int], Request]) -> Rest:

@@ -46,7 +46,6 @@ class Paid:
     def _payment(self) -> Payment:
         if self.payment is None:
             raise NotPaid(
-                "this fit needs a payment before it draws noise, so nothing was drawn; "
-                "call pay(plan, ledger, label) first."
+                "this fit needs a payment before it draws noise, so nothing was drawn; call pay(plan, access) first."
             )
         return self.payment

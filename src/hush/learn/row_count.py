@@ -7,17 +7,20 @@ second release depends on the first).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hush.learn.count_noise import laplace_for_counts
+from hush.learn.fit_words import ROWS
+from hush.learn.kept_fit import COUNT
 from hush.learn.paid import Paid
 from hush.learn.relation import Relation
-from hush.ledger import Ledger
+from hush.ledger.access import Access
 from hush.ledger.entry import Entry
-from hush.ledger.payment import pay
+from hush.ledger.kept import KeptAnswer
 from hush.numerics.rounding import CLOSED_FORM, down
 from hush.privacy.charge import Budget
 from hush.privacy.sensitivity import Sensitivity
@@ -54,18 +57,25 @@ class RowCount:
 
     def release(
         self,
-        exact: int,
-        ledger: Ledger | None,
+        exact: Callable[[], int],
+        access: Access,
+        question: str,
         entropy: Entropy | None,
         *,
         followed_by: Budget | None = None,
-        **where: str,
     ) -> tuple[int, Entry | None]:
-        """Pay, then add noise. `where` has the label, the source and the block for the ledger, whose entry is returned
-        too; `followed_by` is the pair of the fit, if the ledger must reserve delta for it.
+        """Pay, then count and add noise; the entry is returned too. `followed_by` is the pair of the fit, if the ledger
+        must reserve delta for it. A fit that was killed after this step has the number of rows that the ledger keeps.
         """
         self.mechanism.prepare()
-        about: dict[str, Any] = {"budget": Budget(self.epsilon, 0.0), "followed_by": followed_by, **where}
-        payment = pay(ledger, [self.mechanism.charge], **about)
-        noisy = Paid(payment, entropy).release(self.mechanism, np.array([exact], dtype=np.int64), "number of rows")
-        return min(max(int(noisy[0]), LEAST_ROWS), LARGEST_ROWS), payment.entry
+        about: dict[str, Any] = {"budget": Budget(self.epsilon, 0.0), "followed_by": followed_by, "about": ROWS}
+        payment = access.pay(question, [self.mechanism.charge], step=COUNT, **about)
+        kept = payment.kept
+        if kept is None:
+            noisy = payment.attempt(lambda: self._noisy(exact(), Paid(payment, entropy)))
+            kept = payment.keep(KeptAnswer("private fit", f"rows: {noisy}", numbers={"rows": noisy}).to_bytes())
+        return int(KeptAnswer.from_bytes(kept).numbers["rows"]), payment.entry
+
+    def _noisy(self, exact: int, paid: Paid) -> int:
+        noisy = paid.release(self.mechanism, np.array([exact], dtype=np.int64), "number of rows")
+        return min(max(int(noisy[0]), LEAST_ROWS), LARGEST_ROWS)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, Unsupported, needs, within
 from hush.learn.given_rows import UNREADABLE, must_be_rows, quiet, without_values
+from hush.learn.kept_fit import keep_fit
 
 with needs("scikit-learn 1.6 or newer", "hush.learn", extra="learn"):
     from sklearn.base import (
@@ -187,6 +188,7 @@ def fitting(model: Any) -> Iterator[None]:
     try:
         model.__dict__.update(python_numbers(given))
         yield
+        keep_fit(model)
     except BaseException:
         model.__dict__.clear()
         model.__dict__.update(before)

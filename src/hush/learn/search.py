@@ -15,6 +15,7 @@ from hush.learn.counting import Counted, Counting, declared_rows, must_need
 from hush.learn.estimator import LogisticRegression
 from hush.learn.fit_receipt import Receipt, charged, row_count
 from hush.learn.holdout_score import noisy_score
+from hush.learn.kept_fit import attempted, question_of, remember
 from hush.learn.model import LinearModel
 from hush.learn.planning import checked_budget
 from hush.learn.progress import announce, level
@@ -34,7 +35,7 @@ from hush.learn.scikit_learn import (
 from hush.learn.search_plan import Scheme, must_be_chargeable, parts_of, pay_for, scheme_of
 from hush.learn.selection import Runs, any_of, apart, split
 from hush.learn.two_releases import Alternatives
-from hush.ledger import Ledger
+from hush.ledger import Access, Ledger
 from hush.ledger.entry import Entry
 from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
@@ -136,33 +137,37 @@ class PrivateSearchCV(NoRandomState, MetaEstimatorMixin, BaseEstimator):
         rows, target = first._checked(X, y, accept_sparse=False)
         if isinstance(first, LogisticRegression):
             label.declared(first.classes, target)
-        counted, made = self._planned(candidates, first, rows.shape[0], declared_rows(n_rows))
+        name = f"search over {len(candidates)} settings of {type(first).__name__}"
+        access, question = Access(self.ledger, label=name), question_of(self, rows.shape[1], n_rows)
+        counting = Counting(first._relation, lambda: rows.shape[0], declared_rows(n_rows))
+        counted, made = self._planned(candidates, first, counting, access, question)
         with counted.explained():
-            entry = pay_for(made, self.ledger)
+            payment = pay_for(made, access, question)
         begun = now().isoformat(timespec="seconds")
         if loud:
             parts = f"training on {made.kept} rows, scoring on {made.held} rows"
             announce(f"PrivateSearchCV: searching {len(made.models)} settings, {parts}")
-        self._write(made, counted, *self._best(made, rows, target), entry, begun)
+        best = attempted(payment, lambda: self._best(made, rows, target))
+        self._write(made, counted, *best, None if payment is None else payment.entry, begun)
+        remember(self, payment)
         about_delta(self.delta, made.kept + made.held)
         if loud:
             announce("PrivateSearchCV: finished")
 
     def _planned(
-        self, candidates: list[dict[str, Any]], first: LinearModel, true_rows: int, declared: int | None
+        self, candidates: list[dict[str, Any]], first: LinearModel, counting: Counting, access: Access, question: str
     ) -> tuple[Counted, Scheme]:
         """The number of rows, released if it must be, and the plan of the search on so many rows."""
-        counting = Counting(first._relation, lambda: true_rows, declared)
         tried = self._scheme(candidates, first, counting.guess)  # raises if an option is wrong
         if self.ledger is not None:
             must_be_chargeable(tried.budget.epsilon)
         counted = counting.counted(
             tried.budget.epsilon,
-            self.ledger,
+            access,
+            question,
             self.entropy,
             delta=tried.budget.delta,
             rest=lambda made: _rest(tried, made),
-            label=f"search with {type(first).__name__}",
         )
         if counted.made is None and counted.rows == counting.guess:
             return counted, tried

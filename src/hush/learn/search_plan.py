@@ -12,9 +12,8 @@ from hush.learn.model import LinearModel
 from hush.learn.relation import Relation
 from hush.learn.selection import Charges, Runs, largest_base, run_divergence
 from hush.learn.training import plan
-from hush.ledger import Ledger
-from hush.ledger.entry import Entry
-from hush.ledger.payment import pay
+from hush.ledger.access import Access
+from hush.ledger.payment import Payment
 from hush.noise.staircase import Staircase
 from hush.privacy.charge import Budget, Charge
 from hush.privacy.sensitivity import Sensitivity
@@ -102,18 +101,17 @@ def scheme_of(
     return Scheme(models, runs, budget, base, score_mechanism(first, base, delta, relation), kept, held)
 
 
-def pay_for(made: Scheme, ledger: Ledger | None) -> Entry | None:
+def pay_for(made: Scheme, access: Access, question: str) -> Payment | None:
     """Build every sampler, then charge the pair (epsilon, delta)."""
     for model in made.models:
         for part in plan(model._request_for(made.kept), made.kept).parts:
             part.mechanism.prepare()
     made.score.prepare()
-    if ledger is None:
+    if access.ledger is None:
         return None
     must_be_chargeable(made.budget.epsilon)
-    name = f"search over {len(made.models)} settings of {type(made.models[0]).__name__}"
     words = about_search(made.models[0], len(made.models))
-    return pay(ledger, [made.charge], label=name, about=words, extra_delta=made.budget.delta, budget=made.budget).entry
+    return access.pay(question, [made.charge], about=words, extra_delta=made.budget.delta, budget=made.budget)
 
 
 def must_be_chargeable(epsilon: float) -> None:

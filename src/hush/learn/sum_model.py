@@ -19,6 +19,7 @@ from hush.errors import InvalidParameter, Unsupported
 from hush.learn.budget import Part, Wish, allot, must_be_allowed, vector_families
 from hush.learn.caution import NoRandomState, about_callers, about_delta
 from hush.learn.fit_receipt import charged, part_words
+from hush.learn.kept_fit import question_of, remember
 from hush.learn.ledger_noise import family_for
 from hush.learn.most_numbers import must_be_few
 from hush.learn.paid import Paid
@@ -34,9 +35,8 @@ from hush.learn.scikit_learn import (
     sharing_clone,
 )
 from hush.learn.wide_bounds import Seen, about_features
-from hush.ledger import Ledger
+from hush.ledger import Access, Ledger
 from hush.ledger.payment import must_be_secure
-from hush.ledger.payment import pay as pay_for
 from hush.ledger.refusal import must_be_ledger
 from hush.privacy.charge import Budget, Guarantee
 from hush.releasing.receipt import Receipt
@@ -151,7 +151,9 @@ class SumModel(NoRandomState, BaseEstimator):
             for part in parts:
                 part.mechanism.prepare()
             budget = Budget(promise.epsilon, promise.delta)
-            payment = pay_for(self.ledger, charges, label=f"fit of {name}", budget=budget)
+            access = Access(self.ledger, label=f"fit of {name}")
+            payment = access.pay(question_of(self, rows, self.n_features_in_, public), charges, budget=budget)
+            remember(self, payment)
             entry = payment.entry
         about = {
             "model": name,

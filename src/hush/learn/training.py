@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from hush.errors import InvalidParameter, Unsupported
 from hush.learn.class_level import CLASSES, ClassLevel, class_counts
 from hush.learn.coefficient_interval import CoefficientIntervals
 from hush.learn.descent import LARGEST, Trace
+from hush.learn.first_steps import take
 from hush.learn.inference import coefficient_intervals
 from hush.learn.level import LEVEL, NO_KNEE, TAPER_BIAS, level_scaling, noisy_level, stretched
 from hush.learn.means_and_spreads import Level, MomentSums, private_scaling
@@ -24,14 +25,14 @@ from hush.learn.scaling import Scaling, Span
 from hush.learn.scikit_learn import one_thread
 from hush.learn.solving import Problem, solve
 from hush.learn.whole_sums import chunks
+from hush.ledger.access import Access
 from hush.ledger.payment import Payment
-from hush.ledger.payment import pay as pay_for
 from hush.sampling.entropy import Entropy
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
 
-__all__ = ["Fit", "Plan", "Request", "must_be_payable", "pay", "plan", "train"]
+__all__ = ["Fit", "Plan", "Request", "must_be_payable", "pay", "plan", "train", "trained"]
 
 Array = NDArray[np.float64]
 
@@ -89,6 +90,13 @@ def _trained(
     return Fit(coefficients, intercept, scaling, trace, made, intervals=intervals)
 
 
+def trained(made: Plan, source: RowSource, paid: Paid, **options: Any) -> Fit:
+    """Take the first steps of a plan, then train, with the noise that was paid for; `options` are those of `train`."""
+    taken = take(made, source, paid)
+    fit = train(taken.plan, taken.source, payment=paid.payment, entropy=paid.entropy, **options)
+    return taken.whole(fit, made)
+
+
 def must_be_payable(request: Request, ledger: Ledger | None) -> None:
     """Reject a fit without a guarantee if there is a ledger."""
     if ledger is None:
@@ -101,20 +109,21 @@ def must_be_payable(request: Request, ledger: Ledger | None) -> None:
         )
 
 
-def pay(made: Plan, ledger: Ledger | None, label: str, **where: str) -> Payment | None:
+def pay(made: Plan, access: Access, question: str = "", *, about: str = "") -> Payment | None:
     """Build every sampler, then charge the ledger, so that no sampler can fail after the charge.
 
-    Without a ledger the payment is unaccounted. A plan without noise needs no payment. `where` names the source and the
-    block of a table, for the ledger.
+    Without a ledger the payment is unaccounted. A plan without noise needs no payment. With a `question` a fit that was
+    killed is paid for already.
     """
     for part in made.parts:
         part.mechanism.prepare()
-    must_be_payable(made.request, ledger)
+    must_be_payable(made.request, access.ledger)
     if not made.parts:
         return None
     if made.labels is not None:
         made.labels.mechanism.prepare()
-    return pay_for(ledger, list(made.paid), label=label, extra_delta=made.extra_delta, budget=made.budget, **where)  # type: ignore[arg-type]
+    paid = {"budget": made.budget, "extra_delta": made.extra_delta, "about": about}
+    return access.pay(question, list(made.paid), **paid)  # type: ignore[arg-type]
 
 
 def _scaling(made: Plan, source: RowSource, paid: Paid) -> Scaling:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter, shown
 from hush.ledger.account import keeps
-from hush.ledger.entry import as_entry
+from hush.ledger.entry import Entry, as_entry
 from hush.ledger.payment import Payment, unaccounted
 from hush.ledger.refusal import must_be_ledger
 from hush.ledger.series import Turn
@@ -88,7 +88,7 @@ class Access:
         `pay` checks them too. This is for a caller who has much to do before it pays.
         """
         self._must_charge()
-        self._block()
+        self.charged_block()
         if self.ledger is not None and self.people is not None:
             self.ledger.must_protect(self.people)
 
@@ -124,12 +124,24 @@ class Access:
         alone = turn is None or turn.times == 1  # the pair of a series is that of all its releases
         stated = budget is not None and alone and _keeps(paid, budget)
         pair = (budget.epsilon, budget.delta) if stated and budget is not None else (None, None)
-        given = (self.label, extra_delta, *pair, turn, self.account, self._block(), about, followed_by)
+        given = (self.label, extra_delta, *pair, turn, self.account, self.charged_block(), about, followed_by)
         asked = as_entry(paid, *given)
         if question and turn is None:
-            who = [self.people, self.label, self.account, asked.block]
-            asked = replace(asked, question=digest(question, *who), step=step)
+            asked = replace(asked, question=self._named(question), step=step)
         return self.ledger.charged(asked, people=self.people)
+
+    def owed(self, question: str, step: str = "") -> Entry | None:
+        """The entry of an unfinished run of this question, whose answer is still owed; None if there is none.
+
+        Then `pay` charges nothing for the same noise, so whether the budget covers it must not be asked again.
+        """
+        if self.ledger is None or not question:
+            return None
+        return self.ledger.owed(self._named(question), step)
+
+    def _named(self, question: str) -> str:
+        """The digest of a question that these people are asked, with its label, account and block."""
+        return digest(question, self.people, self.label, self.account, self.charged_block())
 
     def _must_charge(self) -> None:
         """Refuse a question that is not charged to the ledger of the policy."""
@@ -144,7 +156,7 @@ class Access:
                 "ledger=policy.ledger(...), or leave --ledger out on the command line."
             )
 
-    def _block(self) -> str:
+    def charged_block(self) -> str:
         """The block that the ledger charges; empty where it charges all of them."""
         if self.block is None or self.ledger is None or self.ledger.cap.blocks is None:
             return ""

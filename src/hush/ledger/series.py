@@ -82,11 +82,13 @@ def charged_before(connection: Connection, entries: tuple[Entry, ...], asked: En
         return made_so_far(entries, asked.turn.series).get(asked.turn.release)
     run = [entry for entry in entries if entry.question == asked.question] if asked.question else []
     found = next((entry for entry in reversed(run) if _same_step(entry, asked)), None)
-    if found is None:
-        return None
-    done = schema.answered(connection)
+    return None if found is None else _unfinished(found, run, schema.answered(connection))
+
+
+def _unfinished(found: Entry, run: Sequence[Entry], done: set[int]) -> Entry | None:
+    """The entry of a step, unless it is answered and the last step after it is too."""
     finished = found.number in done
-    if finished and asked.step:
+    if finished and found.step:
         finished = any(not entry.step and entry.number > found.number and entry.number in done for entry in run)
     return None if finished else found
 
@@ -111,6 +113,17 @@ class WithSeries:
     def keep_answer(self, number: int, content: bytes) -> bytes:
         """Keep the answer of an entry, unless one is kept already; returns the one that is kept."""
         return _keep_answer(self._store, number, content)
+
+    def owed(self, question: str, step: str) -> Entry | None:
+        """The newest entry of this step of a question, if the question has no answer yet; None if there is none."""
+        from hush.ledger import schema
+
+        run = [entry for entry in self._store.read()[0].entries if entry.question == question]
+        found = next((entry for entry in reversed(run) if entry.step == step), None)
+        if found is None:
+            return None
+        with self._store.exclusive(), self._store.file.reading() as connection:
+            return _unfinished(found, run, schema.answered(connection))
 
     def next_release(self, series: str, times: int) -> int:
         """The number of the first release of a series that has no answer: it was not made, or the process that charged

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from hush.calibration.ranking import Plan
 from hush.errors import InvalidParameter, called_like, one_of, reals, shown
-from hush.ledger.payment import must_be_secure, pay
+from hush.ledger.access import Access, digest
+from hush.ledger.kept import KeptAnswer
+from hush.ledger.payment import Payment, must_be_secure
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import from_plain_values, plain_values
 from hush.privacy.charge import Guarantee
@@ -209,10 +211,23 @@ def release(
     receipt = _receipt(mechanism, guarantee, array.shape)  # before spending: raises if it cannot be stored
     claimed = mechanism.guarantee
     budget = claimed.budget if claimed is not None and (claimed.times, claimed.notion) == (1, "dp") else None
-    payment = pay(ledger, [mechanism.charge], label=label, budget=budget)
-    receipt = receipt | {"ledger": payment.receipt}
-    noisy = as_given(mechanism.value_of(payment.noise(mechanism, steps, entropy=entropy)))
-    return Release(noisy, receipt, noisy)
+    question = digest("release", list(array.shape), mechanism.step)
+    payment = Access(ledger, label=label).pay(question, [mechanism.charge], budget=budget)
+    if payment.kept is None:
+        noisy = as_given(mechanism.value_of(payment.noise(mechanism, steps, entropy=entropy)))
+        made = Release(noisy, receipt | {"ledger": payment.receipt}, noisy)
+        if payment.entry is None:
+            return made
+        own = KeptAnswer("release", repr(made), made.receipt, parts={"release": made.to_json().encode()}).to_bytes()
+        if payment.keep(own) == own:
+            return made
+    return _kept(payment)  # another call has kept the answer of this charge first
+
+
+def _kept(payment: Payment) -> Release:
+    """The release that the ledger keeps for an entry."""
+    assert payment.kept is not None
+    return Release.from_json(KeptAnswer.from_bytes(payment.kept).parts["release"].decode())
 
 
 def _mechanism(plan: Any, array: NDArray[Any], integers: bool) -> Mechanism:

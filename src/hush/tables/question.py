@@ -40,6 +40,11 @@ def question_digest(query: QueryDescription, *, filters: bool = True) -> str:
     )
 
 
+def rows_digest(table: TableDescription) -> str:
+    """The digest of the rows of a table, as text: its sources and everything that was done to them."""
+    return _digest([_Reader(table, True).of(table.relation.op()), table.whose.words])
+
+
 def _digest(thing: Any) -> str:
     return hashlib.sha256(json.dumps(thing).encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -27,14 +27,13 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, shown, whole
 from hush.ledger.access import Access
-from hush.tables.blocks import block_of
 from hush.tables.engines import engine_of
 from hush.tables.expression import by_bytes, compared, constant, ibis, must_have
 from hush.tables.keyed_hash import Keyed, fresh_salt
 from hush.tables.policy.facts import Facts
-from hush.tables.policy.limits import must_be_allowed, must_charge
 from hush.tables.policy.rules import is_private
 from hush.tables.quantise import as_number
+from hush.tables.question import rows_digest
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -64,20 +63,14 @@ class RowBlocks:
         """The text by which a ledger recognises the people of the table."""
         return self.table.fingerprint
 
+    @property
+    def asked(self) -> str:
+        """The digest of the rows that are asked about, for the ledger."""
+        return rows_digest(self.table)
+
     def access(self, ledger: Ledger | None, *, label: str = "", account: str = "") -> Access:
         """The door to noise on these rows: see `TableDescription.access`."""
         return self.table.access(ledger, label=label, account=account)
-
-    def ledger_block(self, ledger: Ledger | None) -> str:
-        """The block of time that a ledger charges; empty where it charges all of them."""
-        return block_of(self.table, ledger)
-
-    def must_be_allowed(self, epsilon: float, delta: float, ledger: Ledger | None) -> None:
-        """Refuse a fit that the policy of the table does not allow, or whose ledger protects other people."""
-        must_be_allowed(self.table.rule, epsilon, delta)
-        must_charge(self.table.rule, ledger)
-        if ledger is not None:
-            ledger.must_protect(self.fingerprint)
 
     def must_lie_within(self, bounds: Mapping[str, tuple[float, float]]) -> None:
         """Refuse bounds of columns that are wider than those of the policy."""
