@@ -324,3 +324,52 @@ def test_no_public_call_repeats_data_in_an_error(tmp_path: Path, monkeypatch: py
                 found.append(f"{name}({what}): {text[:300]}")
     assert calls > 5_000
     assert found == []
+
+
+# -- budgets that protect a person little --------------------------------------------------------------------
+
+
+def asking() -> dict[str, Callable[[float, float], Any]]:
+    """Every kind of call that takes a budget."""
+    table, policy = made()["table"], {"visits": tables.TableRule(people(), unit="ssn", rows_per_unit=1)}
+    query = table.aggregate(n=tables.count_units())
+    listed, private = (table.group_by("ward", keys=keys, groups_per_unit=1) for keys in (["a", "b"], "private"))
+    return {
+        "calibrate": lambda e, d: hush.calibrate(e, d, family="gaussian"),
+        "optimal": lambda e, d: hush.optimal(min(e, 12.0), d),
+        "noise_multiplier": lambda e, d: hush.noise_multiplier(e, d, 0.01, 100),
+        "ledger": lambda e, d: hush.Ledger(None, epsilon=e, delta=d),
+        "plan": lambda e, d: query.plan(e, d, family="gaussian"),
+        "keys": lambda e, d: private.keys().plan(e, d),
+        "top": lambda e, d: listed.top(1).plan(e, d),
+        "marginals": lambda e, d: made()["marginals"].plan(e, d),
+        "workload": lambda e, d: workload.Ranges(4).plan(e, d),
+        "stream": lambda e, d: hush.stream(horizon=3, appears=1).plan(e, d),
+        "local": lambda e, d: federated.local([0.5], epsilon=e, delta=d, low=0, high=1, family="gaussian"),
+        "fit": lambda e, d: learn.Ridge(epsilon=e, delta=d, bounds=(0, 1), target_bounds=(0, 1), ledger=None).fit(
+            np.zeros((50, 2)), np.zeros(50)
+        ),
+        "policy": lambda e, d: tables.Policy(
+            {"visits": tables.TableRule(people(), unit="ssn", max_epsilon=e, max_delta=d)}
+        ),
+        "sql": lambda e, d: hush.sql(
+            "EXPLAIN SELECT COUNT(*) AS n FROM visits", tables.Policy(policy), epsilon=e, delta=d, family="gaussian"
+        ),
+    }
+
+
+def weak(call: Callable[[float, float], Any], epsilon: float, delta: float) -> list[warnings.WarningMessage]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", hush.WeakGuarantee)
+        call(epsilon, delta)
+    return [one for one in caught if issubclass(one.category, hush.WeakGuarantee)]
+
+
+@pytest.mark.parametrize("name", asking())
+def test_a_budget_that_protects_little_gives_one_warning_at_the_line_of_the_user(name: str) -> None:
+    call = asking()[name]
+    for epsilon, delta, words in ((20.0, 1e-6, "epsilon = "), (1.0, 0.01, "delta = 0.01")):
+        (found,) = weak(call, epsilon, delta)
+        assert str(found.message).startswith(words) and found.filename == __file__
+    assert weak(call, 10.0, 1e-3) == []

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         NotWritten,
         UnknownFamily,
         Unsupported,
+        WeakGuarantee,
     )
     from hush.learn import torch as torch  # `as` exports it; it is not in __all__
     from hush.ledger import Ledger, LedgerView, Payment, unaccounted
@@ -135,6 +136,7 @@ __all__ = [
     "TruncatedLaplace",
     "UnknownFamily",
     "Unsupported",
+    "WeakGuarantee",
     "__version__",
     "audit",
     "calibrate",
@@ -178,6 +180,7 @@ _MODULES = {
         "MissingExtra",
         "NotCertified",
         "NotPaid",
+        "WeakGuarantee",
         "NotWritten",
         "UnknownFamily",
         "Unsupported",

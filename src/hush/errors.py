@@ -12,6 +12,7 @@
     +-- NotWritten         (also OSError)          a file or the output cannot be written; a paid answer is not lost
     +-- NotCertified       (also ArithmeticError)  a rigorous bound could not be established; nothing was released
     +-- MissingExtra       (also ImportError)      a missing optional library; the message has the command to install it
+    WeakGuarantee          (UserWarning)           the budget is accepted, but it protects a person little
 
 Every validator takes an argument's name and value. Its message states both, the allowed range and what to write.
 """
@@ -25,11 +26,13 @@ import inspect
 import math
 import operator
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -48,6 +51,7 @@ __all__ = [
     "QueryFailed",
     "UnknownFamily",
     "Unsupported",
+    "WeakGuarantee",
 ]
 
 Array = NDArray[np.float64]
@@ -63,6 +67,18 @@ _LONG_TEXT = 100
 _SHORT_TUPLE = 3
 #: A larger number fills the line.
 _LARGE = 10**40
+
+
+#: Beyond these an answer protects a person little; accepted, with a warning.
+WEAK_EPSILON, WEAK_DELTA = 10.0, 1e-3
+
+#: Callers that are looked at, to find the line of the user.
+_FRAMES = 200
+#: Packages whose lines are not the user's.
+_INSIDE = ("hush", "sklearn", "joblib", "contextlib", "threading", "concurrent", "multiprocessing", "runpy")
+_SAID = "kinds of warnings of hush"
+#: The kinds that a worker of joblib has caused, which has no frame of the user.
+_BY_WORKER: set[str] = set()
 
 
 class HushError(Exception):
@@ -111,6 +127,69 @@ class NotCertified(HushError, ArithmeticError):
 
 class MissingExtra(HushError, ImportError):
     """An optional library is not installed."""
+
+
+class WeakGuarantee(UserWarning):
+    """The budget is accepted, but it protects a person little."""
+
+
+def warn_if_weak(epsilon: float, delta: float = 0.0) -> None:
+    """Warn at the user's line of an epsilon above 10 or a delta above 1e-3: once for each line, as Python does."""
+    if WEAK_EPSILON < epsilon < math.inf:
+        say(
+            f"epsilon = {epsilon:g} gives little privacy: what an attacker thinks of one person may change by a factor "
+            f"of e^{epsilon:g}; choose at most {WEAK_EPSILON:g}, better 1 or less.",
+            "weak epsilon",
+            WeakGuarantee,
+        )
+    if delta > WEAK_DELTA:
+        say(
+            f"delta = {delta:g} gives little privacy: with this probability a person may have no protection at all; "
+            "choose less than 1 divided by the number of people, such as 1e-6.",
+            "weak delta",
+            WeakGuarantee,
+        )
+
+
+def callers() -> Iterator[FrameType]:
+    """The frames on the stack, from the function that reads this iterator up."""
+    frame = inspect.currentframe()
+    for _ in range(_FRAMES):
+        frame = None if frame is None else frame.f_back
+        if frame is None:
+            return
+        yield frame
+
+
+def top_of(frame: FrameType) -> str:
+    """The package of a frame. The first frame of a worker of joblib has the name __main__."""
+    if "loky" in frame.f_code.co_filename:
+        return "joblib"
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def say(text: str, kind: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line; a kind that the same call has already caused is left out.
+
+    A call such as `cross_val_score(model, X, y)` fits many times, and a plan calibrates many noises for parts of its
+    budget. So the outermost function of scikit-learn on the stack keeps the kinds of warnings that it has caused, among
+    its local names: they end with the call. For a weak guarantee the outermost function of hush does too.
+    """
+    level, outer, worker = 0, None, True
+    wanted = ("sklearn", "hush") if category is WeakGuarantee else ("sklearn",)
+    for frame in callers():
+        level += 1
+        if top_of(frame) not in _INSIDE:
+            worker = False
+            break
+        if top_of(frame) in wanted:
+            outer = frame
+    if outer is not None:
+        said = _BY_WORKER if worker and top_of(outer) == "sklearn" else outer.f_locals.setdefault(_SAID, set())
+        if kind in said:
+            return
+        said.add(kind)
+    warnings.warn(text, category, stacklevel=level)
 
 
 @contextlib.contextmanager

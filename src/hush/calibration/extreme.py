@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.errors import HushError, Unsupported, as_float, budgets, deltas
+from hush.errors import HushError, Unsupported, as_float, budgets, deltas, warn_if_weak
 
 __all__ = ["asked_budget", "extreme_budgets"]
 
@@ -26,8 +26,9 @@ def asked_budget(epsilon: Any, delta: Any) -> tuple[float, float]:
 @contextmanager
 def extreme_budgets(epsilon: float, delta: float, *, lattice: bool = True) -> Iterator[None]:
     """Where a budget is extreme, say so in the place of an overflow; with `lattice` also in the place of a lattice that
-    is too fine, where the caller does not choose its step.
+    is too fine, where the caller does not choose its step. A budget that protects a person little gives a warning.
     """
+    warn_if_weak(epsilon, delta)
     if _LEAST <= epsilon <= _MOST and not 0.0 < delta < _LEAST_DELTA:
         yield
         return

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from hush.calibration.linear_program import edge, lattice_bound, most_cells, step_heights
-from hush.errors import NotCertified, Unsupported, budgets, deltas, one_of, positive, reject
+from hush.errors import NotCertified, Unsupported, budgets, deltas, one_of, positive, reject, warn_if_weak
 from hush.noise.laplace import Laplace
 from hush.noise.staircase import Staircase, least_mean_abs_gamma, least_variance_gamma
 from hush.noise.stepped import Stepped
@@ -198,6 +198,7 @@ def checked(epsilon: Any, delta: Any, loss: Any) -> tuple[float, float, str]:
     for name, value, array in (("epsilon", epsilon, budget), ("delta", delta, share)):
         if array.ndim:
             raise reject(name, value, "one number", f"call limit or optimal once for each {name}")
+    warn_if_weak(float(budget), float(share))
     if not SMALLEST_EPSILON <= budget <= LARGEST_EPSILON:
         raise Unsupported(
             f"limit and optimal need epsilon from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, got {float(budget):g}."

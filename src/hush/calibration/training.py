@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hush.errors import InvalidParameter, Unsupported, budgets, deltas, positive, whole
+from hush.errors import InvalidParameter, Unsupported, budgets, deltas, positive, warn_if_weak, whole
 from hush.noise.gaussian import Gaussian
 from hush.numerics import special
 from hush.numerics.bracket import Bracket
@@ -94,6 +94,7 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> f
     """
     target = float(budgets("epsilon", epsilon))
     share = float(deltas("delta", delta, zero=False))
+    warn_if_weak(target, share)
     rate, steps = sampling_rate(rate), whole("steps", steps)
 
     def excess(sigma: float) -> float:

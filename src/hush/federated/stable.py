@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from hush.errors import NotCertified, Unsupported, as_float, budgets, deltas, positive, within
+from hush.errors import NotCertified, Unsupported, as_float, budgets, deltas, positive, warn_if_weak, within
 from hush.noise.stable import Stable
 from hush.numerics.rounding import ELEMENTARY, FEW_ROUNDINGS, up
 from hush.numerics.search import golden_minimum, nudged, safe_secant
@@ -16,12 +16,16 @@ __all__ = ["StablePlan", "calibrate_stable", "one_budget", "one_delta"]
 
 def one_budget(epsilon: Any) -> float:
     """A single valid epsilon; arrays, None and texts are rejected."""
-    return float(budgets("epsilon", as_float("epsilon", epsilon, "one number greater than 0", "write epsilon=1.0")))
+    budget = float(budgets("epsilon", as_float("epsilon", epsilon, "one number greater than 0", "write epsilon=1.0")))
+    warn_if_weak(budget)
+    return budget
 
 
 def one_delta(delta: Any) -> float:
     """A single valid delta in [0, 1)."""
-    return float(deltas("delta", as_float("delta", delta, "one number in [0, 1)", "write delta=1e-6"), zero=True))
+    share = float(deltas("delta", as_float("delta", delta, "one number in [0, 1)", "write delta=1e-6"), zero=True))
+    warn_if_weak(0.0, share)
+    return share
 
 
 @dataclass(frozen=True)

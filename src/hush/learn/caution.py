@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-from hush.errors import Unsupported, shown
-from hush.learn.said_once import callers, say, top_of
+from hush.errors import Unsupported, callers, say, shown, top_of
 from hush.learn.scikit_learn import get_tags
 
 __all__ = ["NoRandomState", "about_callers", "about_delta", "about_labels", "about_used_rows", "about_weights"]

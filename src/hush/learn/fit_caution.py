@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hush.errors import say
 from hush.learn.caution import about_delta, about_used_rows
 from hush.learn.class_level import FEWEST
 from hush.learn.level import LEVEL
-from hush.learn.said_once import say
 from hush.learn.scaling import GRAIN, span_of, to_be_found
 from hush.learn.wide_bounds import Seen, about_features, about_target, one_of_these
 

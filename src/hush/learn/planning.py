@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import as_float, budgets, deltas, one_of, within
+from hush.errors import as_float, budgets, deltas, one_of, warn_if_weak, within
 from hush.learn.budget import ACCOUNTING, Part, Wish, allot, must_be_allowed
 from hush.learn.defaults import Setting, fitting_solver, relative_noise, setting
 from hush.learn.descent import updates_wish
@@ -252,6 +252,7 @@ def checked_budget(request: Any) -> tuple[float, float]:
     """epsilon and delta of a request or of a model, checked; epsilon may be infinite."""
     epsilon = as_float("epsilon", request.epsilon, "a number greater than 0", "write epsilon=1.0")
     delta = float(deltas("delta", as_float("delta", request.delta, "in [0, 1)", "write delta=1e-6"), zero=True))
+    warn_if_weak(epsilon, delta)
     return (epsilon if epsilon == math.inf else float(budgets("epsilon", epsilon))), delta
 
 

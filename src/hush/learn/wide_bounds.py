@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.learn.said_once import say
+from hush.errors import say
 from hush.learn.scaling import Span
 
 __all__ = ["Seen", "about_features", "about_target", "one_of_these"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter, LedgerError, as_float, budgets, deltas, reject, shown
+from hush.errors import InvalidParameter, LedgerError, as_float, budgets, deltas, reject, shown, warn_if_weak
 from hush.ledger import fork_guard
 from hush.ledger.account import Account, Nonadaptive, Pure
 from hush.ledger.blocks import Blocks
@@ -184,6 +184,7 @@ def wanted_cap(epsilon: Any, delta: Any, rho: Any, mu: Any, mode: str | None, or
         )
     budget = float(budgets("epsilon", as_float("epsilon", epsilon, "a number greater than 0")))
     share = float(deltas("delta", as_float("delta", delta, "in [0, 1)"), zero=True))
+    warn_if_weak(budget, share)
     if mode != "nonadaptive" and share > 0.0:
         return filters_cap(budget, share) if order is None else filter_cap(budget, share, order)
     if order is not None:

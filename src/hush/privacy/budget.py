@@ -24,6 +24,7 @@ from hush.errors import (
     one_of,
     positive,
     reject,
+    warn_if_weak,
     whole,
 )
 from hush.noise.gaussian import Gaussian
@@ -142,6 +143,8 @@ class Budget:
         pair = budgets("epsilon", epsilon, zero=zero), deltas("delta", delta, zero=True)
         if pair[0].ndim or pair[1].ndim:
             raise InvalidParameter("epsilon and delta must be one number each; make one call for each pair.")
+        if not zero:
+            warn_if_weak(float(pair[0]), float(pair[1]))
         return cls(float(pair[0]), float(pair[1]))
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hush.errors import HushError, InvalidParameter, budgets, deltas, nearest, shown
+from hush.errors import HushError, InvalidParameter, budgets, deltas, nearest, shown, warn_if_weak
 from hush.tables.expression import must_have
 from hush.tables.policy.limits import as_its_people, must_be_allowed
 from hush.tables.policy.mistakes import Mistake, mistakes_in_tables, must_be_right
@@ -39,6 +39,8 @@ class Policy:
 
     def __post_init__(self) -> None:
         must_be_right("the policy", mistakes_in_tables(self.tables))
+        for rule in self.tables.values():
+            warn_if_weak(rule.max_epsilon or 0.0, rule.max_delta or 0.0)
         object.__setattr__(self, "tables", dict(self.tables))
 
     @classmethod
