@@ -146,6 +146,11 @@ def test_no_noise_is_said_to_be_no_test() -> None:
     assert "nothing to check" in hush.audit.replay(lambda ages: 7, AGES, FEWER).why
 
 
+def test_an_exception_of_every_run_is_said_to_be_no_test() -> None:
+    found = hush.audit.replay(lambda ages: ages.ward, AGES, FEWER)
+    assert not found.violated and "ended with an exception: AttributeError" in found.why
+
+
 def test_noise_without_a_payment_is_named() -> None:
     found = hush.audit.replay(lambda ages: len(ages) + int(hush.draw(hush.Laplace(2.0), 1)[0]), AGES, FEWER)
     assert found.violated and found.loose == 1

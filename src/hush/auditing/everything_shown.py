@@ -38,6 +38,11 @@ class Shown:
 
     lines: dict[tuple[str, str], str]
 
+    @property
+    def raised(self) -> str:
+        """The exception that ended the run; empty if there was none."""
+        return self.lines.get(("raised", "exception 1"), "")
+
     def differences(self, other: Shown) -> Iterator[tuple[str, str, str, str]]:
         """Kind, place and both texts of whatever differs."""
         for kind, place in dict.fromkeys([*self.lines, *other.lines]):

@@ -69,6 +69,8 @@ class Replay:
     loose: int
     #: What differs between two runs on the same data: the function's own randomness or memory.
     unsteady: tuple[ReplayFinding, ...] = ()
+    #: The exception with which the function ended on `data`; empty if there was none.
+    raised: str = ""
 
     @property
     def violated(self) -> bool:
@@ -81,6 +83,8 @@ class Replay:
         if self.findings:
             kinds = ", ".join(dict.fromkeys(finding.kind for finding in self.findings))
             return f"{len(self.findings)} finding{'s' * (len(self.findings) != 1)} ({kinds}): {self.findings[0]}"
+        if self.raised:
+            return f"Nothing differs, but the function ended with an exception: {self.raised}"
         if not self.draws:
             return "Nothing differs, but no noise was drawn by a payment: the replay had nothing to check."
         if not self.moved:
@@ -144,7 +148,9 @@ def replay(function: Callable[..., Any], data: Any, neighbour: Any) -> Replay:
     findings = [*_noise(first, changed), *_moves(first, changed), *_payments(first, changed), *_shown(shown, other)]
     again = [*_noise(first, same), *_moves(first, same), *_payments(first, same)]
     numbers = sum(draw.exact.size for draw in first.draws)
-    return Replay(tuple(findings), len(first.draws), numbers, _moved(first, changed), len(first.loose), tuple(again))
+    return Replay(
+        tuple(findings), len(first.draws), numbers, _moved(first, changed), len(first.loose), tuple(again), shown.raised
+    )
 
 
 def _run(function: Callable[..., Any], data: Any, folder: Path, run: Run) -> Shown:
