@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import math
 import numbers
@@ -12,8 +13,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 from printed import ROOT, agrees, assert_shown, rows
 
@@ -276,38 +283,110 @@ def test_the_table_of_the_limit_is_what_hush_gives() -> None:
 
 
 def _commands(page: Path) -> list[list[str]]:
-    """The commands in the `console` blocks of a page, as lists of words."""
-    text = "".join(re.findall(r"```console\n(.*?)```", page.read_text(), flags=re.DOTALL)).replace("\\\n", " ")
-    return [shlex.split(line[2:], comments=True) for line in text.splitlines() if line.startswith("$ ")]
+    """The commands of a page as lists of words: lines with `$` in `console` blocks, all lines of `sh` blocks."""
+    found = []
+    for kind, text in re.findall(r"```(console|sh)\n(.*?)```", page.read_text(), flags=re.DOTALL):
+        lines = text.replace("\\\n", " ").splitlines()
+        typed = [line[2:] for line in lines if line.startswith("$ ")] if kind == "console" else lines
+        found += [words for line in typed if (words := shlex.split(line, comments=True))]
+    return found
 
 
-def test_the_first_commands_run_and_leave_the_readmes_files_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def _people(columns: str) -> pa.Table:
+    """Made-up rows with these columns, for files that a page takes for granted."""
+    size, cells = 3000, np.arange(3000)
+    known = {
+        **dict.fromkeys(("patient", "id"), cells // 2),
+        "person_id": cells,
+        "ward": np.array(["cardiology", "surgery", "burns", "eyes", "children"])[cells % 5],
+        "sex": np.array(["F", "M"])[cells % 2],
+        "age": 18 + cells % 80,
+        "children": cells % 4,
+        "spending": 100.0 + cells % 900,
+        "day": np.array(["2026-01-30", "2026-01-31"], dtype="datetime64[D]")[cells * 2 // size],
+    }
+    return pa.table({name: known[name] for name in columns.split()})
+
+
+#: Files that pages take for granted; those of the sample are made by the command of the first page.
+GIVEN = {"2025-01.parquet": "patient ward", "people.parquet": "person_id ward sex"}
+
+
+def _provide(name: str) -> None:
+    """Make a file that a command reads and that no earlier command of its page wrote."""
+    if name in GIVEN:
+        pq.write_table(_people(GIVEN[name]), name)
+    elif name == "people.csv":
+        pa.csv.write_csv(_people("person_id age children spending"), name)
+    elif name == "visits.duckdb":
+        visits = _people("id day")
+        with duckdb.connect(name) as own:
+            own.execute("CREATE TABLE visits AS SELECT id, day FROM visits")
+            assert visits.num_rows == 3000
+    elif name == "visits.parquet":
+        assert main(["sample", "visits", "--out", name]) == 0
+    elif name == "census.ledger":
+        with hush.Ledger(name, epsilon=1.0, delta=1e-6) as ledger:
+            hush.release([40], hush.calibrate(0.5, 0.0, family="laplace"), ledger=ledger, label="people")
+
+
+def _type(words: list[str]) -> None:
+    """Run a command as it is typed, with its output in a file if the page says so."""
+    with contextlib.ExitStack() as until:
+        if ">" in words:
+            out = until.enter_context(open(words[words.index(">") + 1], "w"))
+            until.enter_context(contextlib.redirect_stdout(out))
+            words = words[: words.index(">")]
+        assert main(words[1:]) == 0, " ".join(words)
+
+
+#: Commands that a test cannot run: their beginning, and why.
+NOT_RUN = {
+    "hush explore": "it serves a page until it is stopped",
+    "hush answer postgresql:": "it needs a server",
+    "make -C": "it needs the data of an example",
+}
+SHELL = [page for page in PAGES if _commands(page)]
+
+
+@pytest.mark.parametrize("page", SHELL, ids=_name)
+def test_the_commands_of_a_page_run_as_typed(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command ends well, in the order of the page. Other programs than hush are named by what exists."""
     monkeypatch.chdir(tmp_path)
-    typed = [words for words in _commands(ROOT / "docs" / "start.md") if words[0] == "hush"]
-    assert len(typed) == 3
-    for words in typed:
-        more = (
-            ["--rows", "5000"] if "sample" in words else ["--family", "gaussian"] if "answer" in words else []
-        )  # quicker
-        assert main([*words[1:], *more]) == 0
-    made = {place.name for place in tmp_path.iterdir()}
-    assert len(made) >= 2 and not made & {word for words in _commands(ROOT / "README.md") for word in words}
+    policies = re.findall(r"```toml\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    if page.name == "README.md":
+        (tmp_path / "hush.toml").write_text(policies[0])
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    for words in _commands(page):
+        if any(" ".join(words).startswith(begin) for begin in NOT_RUN):
+            continue
+        if words[0] == "make":
+            assert words[1] in targets, words
+        elif words[0] == "pip":
+            assert words[1] == "install" and set(re.findall(r"\[(.*)\]", words[2])[0].split(",")) <= extras, words
+        else:
+            assert words[0] == "hush", f"{page.name} shows {words[0]}"
+            for name in words[2:]:
+                if not Path(name).exists() and words[1] not in ("sample",) and words[1:3] != ["ledger", "new"]:
+                    _provide(name)
+            _type(words)
+    if page.name == "README.md":
+        assert "| surgery |" in (tmp_path / "wards.md").read_text()
+        with hush.Ledger(tmp_path / "visits.ledger") as ledger:
+            assert len(ledger.entries) == 2
 
 
-def test_the_commands_of_the_readme_run_with_its_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    page = ROOT / "README.md"
-    (tmp_path / "hush.toml").write_text(re.findall(r"```toml\n(.*?)```", page.read_text(), flags=re.DOTALL)[0])
-    typed = [words for words in _commands(page) if words[0] == "hush"]
-    assert [words[1] for words in typed] == ["sample", "ledger", "policy", "sql", "report", "answer"]
-    for words in typed:
-        more = {"sample": ["--rows", "5000"], "sql": ["--family", "gaussian"], "answer": ["--family", "gaussian"]}
-        assert main([*words[1:], *more.get(words[1], [])]) == 0, words
-    assert "| surgery |" in (tmp_path / "wards.md").read_text()
-    with hush.Ledger(tmp_path / "visits.ledger") as ledger:
-        assert len(ledger.entries) == 2
+def test_the_first_page_leaves_the_files_of_the_readme_alone() -> None:
+    written = {word for words in _commands(ROOT / "docs" / "start.md") for word in words if word.startswith("first.")}
+    assert len(written) == 2 and not written & {word for words in _commands(ROOT / "README.md") for word in words}
+
+
+def test_every_command_that_is_not_run_is_on_a_page() -> None:
+    shown = [" ".join(words) for page in SHELL for words in _commands(page)]
+    assert len(shown) > 30
+    for begin in NOT_RUN:
+        assert any(line.startswith(begin) for line in shown), begin
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
