@@ -197,8 +197,8 @@ def bind(relation: Any, value: Any, role: str) -> Any:
         raise InvalidParameter(f"{role} must be one column, got {len(columns)}.")
     (value,) = selected.op().values.values()
     must_be_rowwise(inside(value), role)
-    must_be_total(inside(value), role)
-    made = total_value(value)
+    must_be_total(inside(value), role, relation.op())
+    made = total_value(value, relation.op())
     return columns[0] if made == value else made.to_expr()
 
 
@@ -267,7 +267,7 @@ def trouble(node: Any, ops: Any) -> str:
             if name in ROWWISE_RELATIONS
             else "is not computed row by row (save it as a table first; then its rows are the data)"
         )
-    if isinstance(node, ops.Field) or name in ("TextByBytes", "Tried"):
+    if isinstance(node, ops.Field) or name in ("TextByBytes", "Tried", "Real"):
         return ""
     if isinstance(node, ops.Value) and module in ROWWISE_MODULES and name not in NOT_ROWWISE:
         return ""

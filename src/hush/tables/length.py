@@ -32,7 +32,7 @@ MOST_OPERATIONS = 10_000
 #: operations inside each other: Python's stack holds no more while Ibis writes them
 DEEPEST = 90
 #: these add no operation
-UNWRITTEN = ("Field", "Alias", "Tried")
+UNWRITTEN = ("Field", "Alias", "Tried", "Real")
 #: these are written side by side, however many there are
 CONNECTED = ("And", "Or")
 #: the longest text of a number, a date or a truth value; of PostgreSQL's numeric: `WITHIN_FLOATS` keeps 300 digits

@@ -179,7 +179,7 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
             one_row = must_be_owned(relation, self.roots, self.unit, role).one_row
         must_keep_key(self.hidden, relation.op(), role)
         for value in new_values(relation.op()):
-            must_be_total(inside(value), role)
+            must_be_total(inside(value), role, self.relation.op())
         relation = total_step(relation)
         if settle is not None and not self.whose.each_row:
             relation = settle(relation, role)

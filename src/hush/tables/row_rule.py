@@ -93,6 +93,12 @@ def one_kind(parts: list[Any]) -> bool:
     return bool(columns) and all(same(kind, columns[0]) and kind.is_decimal() for kind in columns)
 
 
+def text_alone(node: Any) -> bool:
+    """Is no text compared with anything else? An engine would cast the text; DuckDB does so for IN before its TRY."""
+    kinds = [[part.dtype.is_string() for part in group] for group in groups(node)]
+    return type(node).__name__ != "InValues" and all(all(kind) or not any(kind) for kind in kinds)
+
+
 def alike(node: Any) -> bool:
     return all(one_kind(group) for group in groups(node))
 
@@ -180,14 +186,21 @@ def short_like(node: Any) -> bool:
     return plain_like(node) and str(node.pattern.value).count("%") <= MOST_STARS
 
 
+def known_pattern(node: Any) -> bool:
+    """A constant regular expression without references back, which RE2 reads; or one from the data, which it tries."""
+    if not is_constant(node.pattern):
+        return True
+    return isinstance(node.pattern.value, str) and is_quick(node.pattern.value, nested=True)
+
+
 def plain_pattern(node: Any) -> bool:
     """A constant regular expression that takes no more time than a power of the length of the text."""
     return is_constant(node.pattern) and isinstance(node.pattern.value, str) and is_quick(node.pattern.value)
 
 
 @cache
-def is_quick(pattern: str) -> bool:
-    """No quantifier inside another one, no reference back, few quantifiers without an end."""
+def is_quick(pattern: str, *, nested: bool = False) -> bool:
+    """No reference back; unless `nested`, no quantifier inside another one, and few quantifiers without an end."""
     import re._parser as parser
 
     try:
@@ -205,14 +218,14 @@ def is_quick(pattern: str) -> bool:
             if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
                 again = value[1] is parser.MAXREPEAT or value[1] > 1
                 stars += value[1] is parser.MAXREPEAT or value[1] > 100
-                if (again and repeated) or not inside(value[2], repeated or again):
+                if (again and repeated and not nested) or not inside(value[2], repeated or again):
                     return False
             parts = value[1] if kind == "BRANCH" else [value[-1]] if kind in ("SUBPATTERN", "ATOMIC_GROUP") else []
             if not all(inside(part, repeated) for part in parts):
                 return False
         return True
 
-    return inside(tree, False) and stars <= MOST_STARS and len(pattern) <= 1000
+    return inside(tree, False) and (nested or stars <= MOST_STARS) and len(pattern) <= 1000
 
 
 def short_distance(node: Any) -> bool:
@@ -329,16 +342,16 @@ _ALL_COMPARING = f"{_COMPARING} SearchedCase SimpleCase Greatest Least"
 
 RULES: tuple[Rule, ...] = (
     Rule("columns and constants", "Alias Field Literal SortKey", "any", always, PLAIN, PLAIN, PLAIN),
-    Rule("hush's own", "TextByBytes Tried HexNumber WideSum Argument", "any", always, PLAIN, PLAIN, PLAIN),
+    Rule("hush's own", "TextByBytes Tried Real HexNumber WideSum Argument", "any", always, PLAIN, PLAIN, PLAIN),
     Rule("aggregates of a person's rows", _AGGREGATES, "any", always, PLAIN, PLAIN, PLAIN),
     # comparisons and choices
     Rule("comparisons and choices", _ALL_COMPARING, "of one type; whole numbers; numbers of which one is a float; a "
          "decimal and whole constants; a date and a time, which is cast first", both(alike, alike_on_postgres), PLAIN,
          PLAIN, PLAIN),
     Rule("", _ALL_COMPARING, "a float and a computed decimal", alike, PLAIN, PLAIN, REFUSED),
-    Rule("", _ALL_COMPARING, "other types", always, NULL, REFUSED, REFUSED),
+    Rule("", _ALL_COMPARING, "other types, but not text with another type, nor IN", text_alone, NULL, REFUSED, REFUSED),
     Rule("within limits", "Clip", "of one type", alike, PLAIN, PLAIN, REFUSED),
-    Rule("", "Clip", "other types", always, NULL, REFUSED, REFUSED),
+    Rule("", "Clip", "other types but text", text_alone, NULL, REFUSED, REFUSED),
     Rule("tests", "IsNull NotNull", "any", always, PLAIN, PLAIN, PLAIN),
     Rule("", "IsNan IsInf", "numbers", numbers, PLAIN, PLAIN, PLAIN),
     Rule("and, or, not, xor", "And Or Not Xor", "truth values", truths, PLAIN, PLAIN, PLAIN),
@@ -399,8 +412,8 @@ RULES: tuple[Rule, ...] = (
     Rule("", "StringSQLLike StringSQLILike", "text and another constant pattern", plain_like, PLAIN, REFUSED, PLAIN),
     Rule("", "StringSQLLike StringSQLILike", "text and a pattern from the data", always, NULL, REFUSED, REFUSED),
     Rule("", "RegexSearch", "text and a constant pattern without nested repeats", plain_pattern, NULL, PLAIN, PLAIN),
-    Rule("", "RegexSearch RegexExtract RegexReplace RegexSplit", "text and other patterns", always, NULL, REFUSED,
-         REFUSED),
+    Rule("", "RegexSearch RegexExtract RegexReplace RegexSplit", "text and other patterns that RE2 reads",
+         known_pattern, NULL, REFUSED, REFUSED),
     Rule("", f"StringSplit FindInSet ArrayStringJoin {_ADDRESSES} ExtractUserInfo", "text", always, NULL, REFUSED,
          REFUSED),
     # dates and times
@@ -419,13 +432,16 @@ RULES: tuple[Rule, ...] = (
     Rule("", "TimestampAdd TimestampSub", "a constant up to 1,000 years (Spark: of the years 1 to 9999)",
          short_interval, NULL, PLAIN, REFUSED),
     Rule("", "DateAdd DateSub TimestampAdd TimestampSub", "other intervals", always, NULL, REFUSED, REFUSED),
-    Rule("", "DateDiff TimestampDiff TimeDiff TimestampDelta TimeDelta", "dates and times", always, NULL, REFUSED,
+    Rule("", "DateDiff TimestampDiff TimeDiff TimestampDelta", "dates and times", always, NULL, REFUSED,
          REFUSED),
+    Rule("", "TimeDelta", "times of a day, in hours or shorter units", lambda node: is_constant(node.part) and
+         node.part.value in ("hour", "minute", "second", "millisecond", "microsecond"), NULL, REFUSED, REFUSED),
     Rule("", "Strftime", "dates and times, a constant format", constants("format_str"), NULL, PLAIN, REFUSED),
     Rule("", "StringToDate StringToTime StringToTimestamp", "text, a constant format", constants("format_str"), NULL,
          REFUSED, REFUSED),
     Rule("", f"{_CLOCK} TimestampFromYMDHMS", "any", always, NULL, REFUSED, REFUSED),
-    Rule("intervals", "IntervalFromInteger", "a constant", lambda node: is_constant(node.arg), PLAIN, PLAIN, PLAIN),
+    Rule("intervals", "IntervalFromInteger", "a constant up to a million",
+         lambda node: is_constant(node.arg, -(10**6)) and node.arg.value <= 10**6, PLAIN, PLAIN, PLAIN),
     Rule("", "IntervalFromInteger IntervalAdd IntervalSubtract IntervalMultiply IntervalFloorDivide", "any", always,
          NULL, REFUSED, REFUSED),
     # lists, maps, JSON

@@ -89,7 +89,7 @@ ARITHMETIC = {
 def constant_of(node: Any) -> float | int | None:
     """The number that a constant stands for; None if it is no constant number."""
     ops = operations()
-    while isinstance(node, ops.Alias):
+    while isinstance(node, ops.Alias) or type(node).__name__ == "Real":
         node = node.arg
     if isinstance(node, ops.Cast) and isinstance(node.arg, ops.Literal) and node.to.is_floating():
         return None if node.arg.value is None else float(node.arg.value)
@@ -182,7 +182,7 @@ def added(spans: Spans, node: Any) -> Span | None:
 
 
 RULES = {
-    "Literal": literal,
+    **dict.fromkeys(("Literal", "Real"), literal),
     "Cast": cast,
     "Alias": lambda spans, node: spans.of(node.arg),
     **dict.fromkeys(ARITHMETIC, arithmetic),

@@ -13,6 +13,7 @@ rules as columns: a constant in a branch of CASE fails only if some row takes th
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -64,6 +65,30 @@ def _written(compiler: Any, operation: Any, *, arg: Any) -> Any:
     return arg if engine is None or engine.tries is None else engine.tries(arg)
 
 
+@cache
+def real() -> Any:
+    """A constant of float64, written as one. DuckDB and Spark take 0.1 for a decimal, and cast the numbers that meet it
+    to decimals, which fails on large ones.
+    """
+    from ibis.backends.sql.compilers.base import SQLGlotCompiler
+
+    class Real(operations().Unary):  # type: ignore[misc]  # a class of Ibis, which has no types
+        dtype = ibis().dtype("float64")
+
+        @property
+        def name(self) -> Any:
+            return self.arg.name
+
+    SQLGlotCompiler.visit_Real = _as_double
+    return Real
+
+
+def _as_double(compiler: Any, operation: Any, *, arg: Any) -> Any:
+    import sqlglot.expressions as sge
+
+    return compiler.cast(sge.Literal.string(repr(float(operation.arg.value))), operation.dtype)
+
+
 def engines_below(nodes: Any) -> set[str]:
     """The names of the engines whose tables an expression uses. Tables from memory are DuckDB's."""
     ops = operations()
@@ -94,12 +119,12 @@ def must_be_short(relation: Any, values: Iterable[Any]) -> None:
             Lengths().check(part)
 
 
-def must_be_total(nodes: Any, role: str) -> None:
-    """Refuse operations of a user's expression for which nothing is known that makes them total. What hush adds to it
-    is total.
+def must_be_total(nodes: Any, role: str, relation: Any = None) -> None:
+    """Refuse operations of a user's expression, over this relation, for which nothing is known that makes them total.
+    What hush adds to it is total.
     """
     nodes = list(nodes)
-    for engine in engines_of(nodes):
+    for engine in engines_of(nodes if relation is None else [relation]):
         for node in nodes:
             _must_have_a_way(engine, aligned(node), role)
 
@@ -116,14 +141,14 @@ def _must_have_a_way(engine: Any, node: Any, role: str) -> str:
     return way
 
 
-def total_value(value: Any) -> Any:
-    """A column's expression (an operation of Ibis) without operations that fail on some rows."""
-    from hush.tables.expression import inside
-
+def total_value(value: Any, relation: Any) -> Any:
+    """A column's expression (an operation of Ibis) over a relation (likewise), without operations that fail on some
+    rows. A constant is made total too: it may be chosen in one row only.
+    """
     if isinstance(value, operations().Field):
         return value
     Lengths().check(value)
-    engines, spans = engines_of(inside(value)), Spans()
+    engines, spans = engines_of([relation]), Spans()
     if not engines:
         return value
 
@@ -133,18 +158,26 @@ def total_value(value: Any) -> Any:
     def replaced(node: Any, changed: Any) -> Any:
         return made_total(aligned(node.__recreate__(changed) if changed else node, made_total))
 
-    return value.replace(replaced, filter=operations().Value)
+    from ibis.common.annotations import ValidationError
+
+    try:
+        return value.replace(replaced, filter=operations().Value)
+    except ValidationError as failure:
+        raise Unsupported(
+            f"an expression uses {type(value).__name__} of values that have another type once dates beside times are "
+            "times; cast them first, as in .cast('timestamp')."
+        ) from failure
 
 
 def total_step(relation: Any) -> Any:
     """A relation whose last step, a projection, a filter or a grouping, has total expressions."""
     ops, node = operations(), relation.op()
     if isinstance(node, ops.Project):
-        return ops.Project(node.parent, _all(node.values)).to_expr()
+        return ops.Project(node.parent, _all(node.values, node.parent)).to_expr()
     if isinstance(node, ops.Filter):
-        return ops.Filter(node.parent, [total_value(value) for value in node.predicates]).to_expr()
+        return ops.Filter(node.parent, [total_value(value, node.parent) for value in node.predicates]).to_expr()
     if isinstance(node, ops.Aggregate):
-        return ops.Aggregate(node.parent, node.groups, _all(node.metrics)).to_expr()
+        return ops.Aggregate(node.parent, node.groups, _all(node.metrics, node.parent)).to_expr()
     return relation
 
 
@@ -159,8 +192,8 @@ def total_tree(relation: Any) -> Any:
     return relation.op().replace(replaced).to_expr()
 
 
-def _all(values: Any) -> dict[str, Any]:
-    return {name: total_value(value) for name, value in values.items()}
+def _all(values: Any, relation: Any) -> dict[str, Any]:
+    return {name: total_value(value, relation) for name, value in values.items()}
 
 
 def _total(node: Any, spans: Spans, engines: Any) -> Any:
@@ -168,8 +201,10 @@ def _total(node: Any, spans: Spans, engines: Any) -> Any:
     ops, name = operations(), type(node).__name__
     if not isinstance(node, ops.Value):
         return node
-    if name == "Tried" and type(node.arg).__name__ == "Tried":
+    if name in ("Tried", "Real") and type(node.arg).__name__ == name:
         return node.arg  # it was marked before
+    if isinstance(node, ops.Literal) and node.dtype.is_float64() and any(engine.tries for engine in engines):
+        return node if node.value is None or not math.isfinite(node.value) else real()(node)
     ways = {_must_have_a_way(engine, node, "an expression") for engine in engines}
     marked = NULL in ways and any(engine.tries is not None for engine in engines)
     if name in MOVED and any(engine.usual_dates for engine in engines):

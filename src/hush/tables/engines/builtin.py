@@ -11,6 +11,14 @@ from hush.tables.expression import ibis
 __all__ = ["call", "collate_function", "hash_of_any_arguments", "try_forms", "try_function"]
 
 
+#: operators, by their names in sqlglot
+ARITHMETIC = ("add", "sub", "mul", "div", "intdiv", "mod", "neg", "bracket", "bitwiseleftshift", "bitwiserightshift")
+#: parts that no TRY may enter
+UNTRIED = ("lambda", "interval")
+#: functions, likewise, that need no TRY
+NEVER_FAILING = ("case", "coalesce", "if", "and", "or", "xor", "trycast", "nullif", "lower", "upper", "length")
+
+
 def call(name: str, arguments: list[Any], result: str) -> Any:
     """A call of the engine's function `name`, with a result of the Ibis type `result`."""
     kinds = tuple(argument.type() for argument in arguments)
@@ -40,10 +48,23 @@ def collate_function(collation: str) -> Callable[[Any], Any]:
 
 
 def try_function(arg: Any) -> Any:
-    """`TRY(arg)`: null in each row in which the argument fails."""
+    """`TRY(arg)`: null in each row in which the argument fails. Each part that may fail has a TRY of its own: DuckDB
+    computes a part that a query has twice only once, before and outside of the TRY around it.
+    """
     import sqlglot.expressions as sge
 
-    return sge.Anonymous(this="TRY", expressions=[arg])
+    def tried(node: Any) -> Any:
+        return sge.Anonymous(this="TRY", expressions=[node])
+
+    def done(node: Any) -> bool:
+        return node.key in UNTRIED or (node.key == "anonymous" and node.this == "TRY")
+
+    made = arg.copy()
+    for node in reversed(list(made.walk(prune=done))):  # from the leaves upwards
+        failing = node.key in ARITHMETIC or (isinstance(node, sge.Func) and node.key not in NEVER_FAILING)
+        if node is not made and failing and not done(node):
+            node.replace(tried(node.copy()))
+    return tried(made)
 
 
 def try_forms(arg: Any) -> Any:

@@ -46,7 +46,7 @@ def open_address(address: str, name: str | None) -> Source:
         except psycopg.Error as failure:
             trouble = reason(failure)
         if connection is None:
-            raise InvalidParameter(f"the PostgreSQL server at {address(parts)} cannot be reached: {trouble}.")
+            raise InvalidParameter(f"the PostgreSQL server at {place_shown(parts)} cannot be reached: {trouble}.")
         connection.read_only = True
         return connection
 
@@ -56,7 +56,7 @@ def open_address(address: str, name: str | None) -> Source:
         backend = ibis().postgres.from_connection(first)
     weakref.finalize(backend, first.close)
     must_be_utf8(backend)
-    schema, table = chosen(backend.con.execute(TABLES).fetchall(), name, address(parts))
+    schema, table = chosen(backend.con.execute(TABLES).fetchall(), name, place_shown(parts))
     place = server_of(backend)  # read now: this connection is closed when its table is forgotten
     label = f"postgresql://{place[0]}:{place[1]}/{place[2]}, table {schema}.{table}"
 
@@ -92,7 +92,7 @@ def reason(failure: Exception) -> str:
     return "the connection failed"
 
 
-def address(parts: dict[str, Any]) -> str:
+def place_shown(parts: dict[str, Any]) -> str:
     """The server and the database, without user and password."""
     return f"{parts.get('host') or 'the default host'}, database {shown(parts.get('dbname') or 'of the default name')}"
 
