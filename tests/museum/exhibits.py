@@ -50,7 +50,6 @@ FLOATS = (
         "https://doi.org/10.1145/2382196.2382264",
         "The textbook sampler reaches few floats: an output can prove the input.",
         "Noise is a whole number of lattice steps with an exact law.",
-        "laplace",
     ),
     Exhibit(
         "test_mironov_low_bits_of_laplace",
@@ -58,7 +57,6 @@ FLOATS = (
         *thread("IBM/differential-privacy-library", 19),
         "The attack of 2012 told 0 from 1 on its Laplace mechanism.",
         "As above.",
-        "laplace",
     ),
     Exhibit(
         "test_low_bits_of_gaussian_noise",
@@ -84,7 +82,6 @@ FLOATS = (
         *thread("IBM/differential-privacy-library", 94),
         "A defence that adds several samples leaves the precision attack open.",
         "As above.",
-        "laplace",
     ),
     Exhibit(
         "test_gaussian_noise_of_a_language_library",
@@ -123,7 +120,6 @@ SUM = (
         paper("2207.10635"),
         "An integer sum wraps: one person with the value 1 moves it by 2^32 - 1.",
         "Rows become integers inside the engine, which sums them without wrapping.",
-        "overflow",
     ),
     Exhibit(
         "test_saturating_sum_whose_order_moves",
@@ -140,7 +136,6 @@ SUM = (
         paper("2207.10635"),
         "Float additions lose rows, so sums move by more or less than a row.",
         "Sums of integers are exact.",
-        "rounding",
     ),
     Exhibit(
         "test_repeated_rounding_of_float_sums",
@@ -149,7 +144,6 @@ SUM = (
         paper("2207.10635"),
         "Every addition rounds in a direction that one row decides.",
         "As above.",
-        "rounding",
     ),
     Exhibit(
         "test_order_of_float_sums",
@@ -158,7 +152,6 @@ SUM = (
         paper("2207.10635"),
         "The same rows in another order have another sum.",
         "Sums of integers agree to the bit in every order.",
-        "order",
     ),
     Exhibit(
         "test_float_sum_that_becomes_infinite",
@@ -167,7 +160,6 @@ SUM = (
         paper("2207.10635"),
         "A float sum overflows to infinity or NaN.",
         "Rows are clipped to the bounds first; NaN is a missing value.",
-        "nan",
     ),
 )
 SENSITIVITY = (
@@ -293,7 +285,6 @@ DOMAINS = (
         paper("2602.17454"),
         "The number of rows was used as if it were public.",
         "A mean is a noisy sum and a noisy count.",
-        "mean",
     ),
     Exhibit(
         "test_bounds_from_the_rows",
@@ -317,7 +308,6 @@ DOMAINS = (
         *thread("meta-pytorch/opacus", 819),
         "The normaliser is a floor that one row changes; many outputs then tell the row.",
         "As above.",
-        "divisor",
     ),
 )
 ACCOUNTING = (
@@ -359,7 +349,6 @@ ACCOUNTING = (
         paper("2602.17454"),
         "Parts of a pipeline each spent the whole budget.",
         "A payment draws each release once.",
-        "budget",
     ),
     Exhibit(
         "test_budget_that_is_checked_after_a_step",
@@ -396,7 +385,6 @@ ACCOUNTING = (
         paper("1911.12060"),
         "The textbook sigma is used for epsilon above 1, where it is not proved and fails.",
         "Sigma comes from the exact curve.",
-        "textbook",
     ),
     Exhibit(
         "test_budget_that_two_requests_read_at_once",
@@ -451,7 +439,6 @@ RANDOMNESS = (
         *thread("google-deepmind/jax_privacy", 85),
         "Default randomness is not cryptographic: its state follows from its outputs.",
         "AES with a fresh key of the operating system for every call; there is no seed.",
-        "generator",
     ),
     Exhibit(
         "test_noise_that_is_a_function_of_a_salt",
@@ -468,7 +455,6 @@ RANDOMNESS = (
         paper("2112.05307"),
         "The time of a discrete sampler tells the size of the noise.",
         "A draw takes the same random words; time in general is [not protected](security.md#not-protected).",
-        "timing",
     ),
 )
 SIDE_EFFECTS = (
