@@ -186,6 +186,14 @@ def test_total_and_gather():
         gather([parts[0], local([1.0], 1.0, 0, 20, family="laplace", delta=0.0)])
 
 
+def test_several_numbers_of_a_person_are_not_several_people():
+    """Two people with two numbers each are not four reports at epsilon 1 for each person."""
+    for values in ([[1.0, 2.0], [3.0, 4.0]], np.zeros((5, 1)), np.zeros((2, 2, 2))):
+        with pytest.raises(InvalidParameter, match=r"one number for each person, got an array with [23] axes"):
+            local(values, 1.0, 0, 100, delta=0.0)
+    assert local(31, 1.0, 0, 100, delta=0.0).count == 1
+
+
 def test_bad_arguments_say_what_to_write():
     """Each message names the argument."""
     for call, words in (

@@ -117,6 +117,12 @@ def test_a_secret_file_belongs_to_one_stream_of_one_ledger(tmp_path) -> None:
         bound.bind("visits 00")
 
 
+def test_a_start_without_a_name_says_what_to_write() -> None:
+    plan = hush.stream(horizon=3).plan(1.0, 0.0)
+    with pytest.raises(hush.IncompleteCall, match=r"plan\.start\(ledger=ledger, name='visits'\)"):
+        plan.start(ledger=hush.Ledger(None, epsilon=1.0, delta=0.0))  # type: ignore[call-arg]
+
+
 def test_a_refused_start_leaves_no_file(tmp_path) -> None:
     ledger = hush.Ledger(tmp_path / "small.ledger", epsilon=0.5, delta=0.0)
     with pytest.raises(hush.BudgetExceeded):

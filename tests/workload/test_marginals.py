@@ -264,6 +264,26 @@ def test_the_law_of_a_sum_of_laplace_noises():
     assert one[np.abs(k) > rare].sum() <= 1e-9
 
 
+def test_a_width_is_computed_once_and_belongs_to_its_law(monkeypatch):
+    """An interval of noise that is nearly always 0 takes a second: it is not computed again for the same sum."""
+    from hush.workload.sum_law import LaplaceTerms, SumLaw, laplace_terms
+
+    taken, true = [], LaplaceTerms.log_transform
+    monkeypatch.setattr(LaplaceTerms, "log_transform", lambda self, at: taken.append(1) or true(self, at))
+    laws = [(0.0, 0.71, [1.0]), (0.0, 0.72, [1.0]), (0.0, 0.71, [2.0]), (0.0, 0.71, [1.0, 1.0]), (0.5, 0.71, [1.0])]
+
+    def widths():
+        return [
+            SumLaw(normal, (laplace_terms(epsilon, weights),)).half_width(level)
+            for normal, epsilon, weights in laws
+            for level in (0.9, 0.95)
+        ]
+
+    first = widths()
+    assert len(set(first)) == len(first) == len(taken)
+    assert widths() == first and len(taken) == len(first)
+
+
 # -- payment, receipts, mistakes -----------------------------------------------------------------------------
 
 

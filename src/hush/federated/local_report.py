@@ -147,7 +147,7 @@ def local(
     must_be_entropy(entropy)
     chosen = local_noise(epsilon, delta=delta, family=family, noise=noise)
     held = _held(values)
-    placed = _on_lattice(held.ravel(), start, end)
+    placed = _on_lattice(held.ravel(), start, end)  # one number alone has no axis
     if isinstance(chosen, LocalMean):
         return Reports(chosen.draw(placed, entropy), chosen, start, end, float(epsilon), float(delta))
     made = Mechanism(chosen, WHOLE_RANGE, 1.0 / STEPS, coordinates=max(held.size, 1))  # one number per person
@@ -162,12 +162,17 @@ def _held(values: Any) -> NDArray[np.float64]:
         array = np.asarray(values)
         if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
             raise TypeError
-        return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameter(
             "values must be finite numbers, one for each person; drop missing values first, "
             "or replace them by a public value."
         ) from None
+    if array.ndim > 1:
+        raise InvalidParameter(
+            f"values must be one number for each person, got an array with {array.ndim} axes; a person who reports "
+            "several numbers pays for each: write one local(values[:, 0], ...) for each, with a part of epsilon."
+        )
+    return array.astype(np.float64)
 
 
 def local_noise(

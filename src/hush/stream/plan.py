@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import LedgerError, shown
+from hush.errors import LedgerError, called_like, shown
 from hush.noise.contract import Noise
 from hush.privacy.charge import Budget, Charge, Guarantee
 from hush.stream.strategy import StreamStrategy
@@ -75,6 +75,7 @@ class StreamPlan:
         """The chosen strategy, and what the others would cost."""
         return because(self.candidates, self.stream.objective)
 
+    @called_like("plan.start(ledger=ledger, name='visits')")
     def start(
         self,
         *,

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from hush.errors import must_be_level
 from hush.numerics import special
 from hush.numerics.rounding import SPECIAL_FUNCTION, up
+from hush.numerics.search import safe_secant
 
 __all__ = ["LaplaceTerms", "SumLaw", "laplace_terms"]
 
@@ -34,7 +35,10 @@ _WITHIN = 3.5  # h, in standard deviations of G
 _FURTHEST = 6.5  # the last frequency, in 1/(standard deviation of G): the normal factor is below 1e-9 there
 _SHARES = np.linspace(0.02, 0.98, 49)  # of the largest t that Chernoff's inequality is tried with
 _LONGEST = 1e6  # half a period in standard deviations of G: noise that is almost always 0 would need more terms
+_PRECISION = 1e-9  # of a width, relative
+_MOST_KEPT = 4096  # widths
 _MISSED = 1e-7  # above the error of the series: what wraps round, and the terms that are left out
+_KEPT: dict[object, float] = {}  # widths of half_width
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,16 @@ class SumLaw:
         return self.normal + sum(term.variance for term in self.terms)
 
     def half_width(self, level: float) -> float:
-        """A w with P(|sum| <= w) >= level."""
+        """A w with P(|sum| <= w) >= level. It is kept: answers ask for the same widths again and again."""
+        laws = tuple((term.epsilon, term.weights.tobytes(), term.counts.tobytes()) for term in self.terms)
+        key = (self.normal, laws, must_be_level(level))
+        if key not in _KEPT:
+            if len(_KEPT) >= _MOST_KEPT:
+                _KEPT.clear()
+            _KEPT[key] = self._half_width(level)
+        return _KEPT[key]
+
+    def _half_width(self, level: float) -> float:
         outside = 1.0 - must_be_level(level)
         deviation = math.sqrt(self.variance)
         if deviation == 0.0:
@@ -120,12 +133,12 @@ class SumLaw:
             amounts = 4.0 / period * np.exp(logs) / frequencies
         live = amounts > 1e-18 * amounts.max()
         frequencies, amounts = frequencies[live], amounts[live]
-        low, high = 0.0, 0.5 * period
-        for _ in range(45):
-            middle = 0.5 * (low + high)
-            inside = 2.0 * middle / period + float(amounts @ np.sin(frequencies * middle))
-            low, high = (middle, high) if inside < target else (low, middle)
-        return high
+
+        def missing(width: float) -> float:
+            return target - 2.0 * width / period - float(amounts @ np.sin(frequencies * width))
+
+        most = 0.5 * period
+        return most if missing(most) > 0.0 else safe_secant(missing, 0.0, most, relative=_PRECISION)
 
 
 def laplace_terms(epsilon: float, weights: Sequence[float] | Array) -> LaplaceTerms:
