@@ -123,7 +123,7 @@ def left_out_lines(receipt: Mapping[str, Any]) -> list[str]:
     """The measured shares of a receipt, one sentence each."""
     found = receipt.get("left_out")
     if found is None:
-        return []
+        return [f"not measured: {words}" for words in receipt.get("unmeasured", [])]
     return [
         f"{_percent(share['share'], round)} % [{_percent(share['low'], math.floor)}, "
         f"{_percent(share['high'], math.ceil)}] {share['what']}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tables.sql.conftest import visits
 
@@ -70,9 +72,25 @@ def test_it_counts_what_python_counts(listed):
     kept = {}
     for row in rows:
         if row["ward"] in WARDS and row["region"] in REGIONS:
-            kept[row["patient_id"]] = min(2, kept.get(row["patient_id"], 0) + 1)
-    assert made.rows_per_unit == 2
+            kept[row["patient_id"]] = min(4, kept.get(row["patient_id"], 0) + 1)
+    assert made.rows_per_unit == 4  # 2 rows in each of 2 groups, as in GROUP BY
     assert int(made.exact().table(()).sum()) == sum(kept.values())
+
+
+def test_what_the_limit_leaves_out_is_said(listed):
+    """An answer without 29 % of the rows had no such line, while every other answer has one."""
+    text = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)"
+    answer = hush.sql(text, listed, 1.0, 1e-6, ledger=hush.Ledger(None, epsilon=1.0, delta=1e-6))
+    assert (
+        answer.receipt["unmeasured"] and "left out:" in repr(answer) and "beyond 4 in the whole table" in repr(answer)
+    )
+
+
+@pytest.mark.parametrize("name", ["rows_per_unit", "groups_per_unit"])
+def test_limits_that_are_to_be_found_are_refused(listed, name):
+    rule = replace(listed.tables["visits"], **{name: "private"})
+    with pytest.raises(Refused, match=f"number for {name}"):
+        statement("SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)", Policy({"visits": rule}))
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,15 @@ def _about(asked: TableWorkload) -> dict[str, Any]:
         "filters": list(table.filters),
         "columns": {column.name: column.size for column in asked.columns},
         "bounds": [f"at most {asked.rows_per_unit} rows for each {table.whose.words} in the whole table"],
+        "unmeasured": _unmeasured(asked),
         "threshold": None,
         "level": 0.95,
     }
+
+
+def _unmeasured(asked: TableWorkload) -> list[str]:
+    """What the limit leaves out, in words; empty where it can leave nothing out."""
+    if asked.table.person is None or asked.table.one_row:
+        return []
+    most = asked.rows_per_unit
+    return [f"rows of a person beyond {most} in the whole table do not count, so a count of all rows may be larger"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
@@ -82,13 +82,22 @@ def sets_question(select: Any, policy: Catalogue, dialect: str, options: Mapping
     values = {name: list(dict.fromkeys(key[i] for key in grouping.keys)) for i, name in enumerate(grouping.names)}
     asked = [tuple(dict.fromkeys(_column(node, keys, names, select) for node in nodes)) for nodes in sets]
     unique = tuple(dict.fromkeys(asked))
-    rule = scope.rule
-    rows = 1 if scope.table.whose.each_row else (rule.rows_per_unit or 1)
-    if is_private(rows):
-        raise Refused("ROLLUP, CUBE and GROUPING SETS need a number for rows_per_unit of the policy", select)
-    query = table.table.marginals(list(grouping.names), tables=list(unique), keys=values, rows_per_unit=rows)
+    rows = _most_rows(select, scope)
+    asked_for = table.table.marginals(list(grouping.names), tables=list(unique), keys=values)
+    query = replace(asked_for, rows_per_unit=rows)  # the policy allows so many in all groups together
     types = dict(zip(grouping.names, grouping.types, strict=True))
     return SetsQuestion(scope.name, query, _shown(select, keys, names), unique, types)
+
+
+def _most_rows(select: Any, scope: Any) -> int:
+    """How many rows of a person count in the whole table: as many as in GROUP BY, in all groups together."""
+    if scope.table.whose.each_row:
+        return 1
+    rule = scope.rule
+    for name, most in (("rows_per_unit", rule.rows_per_unit or 1), ("groups_per_unit", rule.groups_per_unit)):
+        if most is None or is_private(most):
+            raise Refused(f"ROLLUP, CUBE and GROUPING SETS need a number for {name} of the policy", select)
+    return int((rule.rows_per_unit or 1) * rule.groups_per_unit)
 
 
 def _plain_group(nodes: list[Any]) -> Any:
