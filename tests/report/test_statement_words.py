@@ -270,3 +270,11 @@ def test_the_summary_is_for_readers_who_do_not_know_sql() -> None:
     assert "The guarantee already counts the whole budget, also the part that is not spent yet." in summary
     assert "if these releases had been fixed in advance" not in summary.lower()
     assert "If these releases had been fixed in advance, they alone would cost epsilon" in rest
+
+
+def test_a_ledger_without_budget_says_that_nothing_fits() -> None:
+    """It said that a release with an epsilon of at most 0 still fits."""
+    ledger = hush.Ledger(None, epsilon=1.0, delta=0.0)
+    ledger.spend((hush.Laplace(1.0), 1.0), label="all")
+    text = " ".join(str(statement(ledger)).split())
+    assert "No further release fits." in text and "epsilon of at most 0" not in text

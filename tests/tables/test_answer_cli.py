@@ -107,7 +107,9 @@ def test_groups_ledger_and_files(capsys, visits, tmp_path):
     code, text, err = run(capsys, *asked, "--keys", "private", "--ledger", book, "--out", out, "--family", "laplace")
     assert code == 0 and "groups written to" in err and out.exists() and "entry 2 of" in text and "guarantee" in text
     with hush.Ledger(book) as held:
-        assert [entry.label for entry in held.entries] == ["one", ""] and held.entries[1].charges[0].keys is not None
+        assert [entry.label for entry in held.entries] == ["one", "visits.parquet"] and held.entries[1].charges[
+            0
+        ].keys is not None
     code, text, err = run(capsys, *asked, "--keys", "surgery", "--epsilon", 5, "--ledger", book, "--family", "laplace")
     assert code == 2 and "is left" in err and text == ""
 

@@ -49,6 +49,34 @@ def test_a_release_says_that_the_budget_is_for_all_of_them_and_a_kept_one_says_w
     assert again["n"].tolist() == first["n"].tolist() and len(ledger.entries) == 2
 
 
+def test_a_kept_release_is_of_one_file_and_entries_name_their_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """January's numbers were printed for the file of March, and a year of entries had no label."""
+    place = tmp_path / "year.ledger"
+    assert main(["ledger", "new", str(place), "--epsilon", "1", "--delta", "1e-6"]) == 0
+    asked = ["--unit", "patient", "--count-units", "--epsilon", "1", "--delta", "1e-6", "--family", "gaussian"]
+    asked += ["--population", "hospital", "--times", "12", "--series", "visits", "--ledger", str(place)]
+    files = [tmp_path / f"2024-0{month}.csv" for month in (1, 2)]
+    for month, (file, extra) in enumerate(zip(files, ([], ["--label", "February"]), strict=True), 1):
+        pyarrow.csv.write_csv(visits(month), file)
+        assert main(["answer", str(file), *asked, *extra]) == 0
+    capsys.readouterr()
+    assert main(["answer", str(files[1]), *asked, "--release", "1"]) == 2
+    told = capsys.readouterr().err
+    assert "was made on" in told and "of the file '2024-01.csv'" in told and "this is the file '2024-02.csv'" in told
+    assert main(["answer", str(files[0]), *asked, "--release", "2"]) == 2
+    assert "with the label 'February'" in capsys.readouterr().err
+    assert main(["answer", str(files[0]), *asked, "--release", "1"]) == 0
+    with hush.Ledger(place) as ledger:
+        assert [entry.label for entry in ledger.entries] == ["2024-01.csv", "February"]
+        assert ledger.entries[1].about.endswith("; rows of 2024-02.csv")
+    assert main(["report", str(place)]) == 0
+    statement = capsys.readouterr().out
+    assert "no label" not in statement and "not recorded" not in statement
+    assert "release 1 of 12 that were planned together" in " ".join(statement.split())
+
+
 def test_the_command_line_says_that_the_file_was_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, place = tmp_path / "a.csv", tmp_path / "a.ledger"
     pyarrow.csv.write_csv(visits(), file)

@@ -20,7 +20,7 @@ from hush.errors import HushError, InvalidParameter
 from hush.ledger import Ledger
 from hush.releasing.progress import working
 
-__all__ = ["add_intervals", "add_keys_for", "add_out", "add_series", "register", "warn_of_delta", "written"]
+__all__ = ["add_intervals", "add_keys_for", "add_out", "add_series", "register", "written"]
 
 _EXAMPLES = """examples:
   hush sample visits --out visits.parquet
@@ -61,7 +61,6 @@ The ending of --out chooses the form: .csv, .parquet, .xlsx, .md, .tex, .html or
 --total, --share and --ratio are made from the released numbers, with intervals, and cost no privacy.
 
 The search for the best noise takes seconds; --family gaussian is the quick choice."""
-_LARGE_DELTA = 1e-4
 
 
 def add_keys_for(budget: Any) -> None:
@@ -87,7 +86,6 @@ def add_series(budget: Any) -> None:
 def _answer(options: argparse.Namespace) -> None:
     plan = planned(options)
     if options.plan:
-        warn_of_delta(options.delta)
         show_plan(options, plan)
         return
     streamed = is_streamed(options)
@@ -95,7 +93,6 @@ def _answer(options: argparse.Namespace) -> None:
     if not of_largest(plan):
         check_shape(options, plan, streamed)
     ledger = opened(options.ledger) if options.ledger else None
-    warn_of_delta(options.delta)
     if ledger is None:
         print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
     try:
@@ -131,16 +128,6 @@ def _check_files(options: argparse.Namespace, streamed: bool) -> None:
 
 
 # -- output --------------------------------------------------------------------------------------------------
-
-
-def warn_of_delta(delta: float | None) -> None:
-    """Warn of a delta that is too large to mean anything."""
-    if delta and delta > _LARGE_DELTA:
-        print(
-            f"hush: warning: delta {delta:g} is large: of N people, up to N x {delta:g} may be exposed "
-            "completely; choose a delta far below 1/N.",
-            file=sys.stderr,
-        )
 
 
 def _receipt(options: argparse.Namespace, receipt: Any, where: str) -> None:

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hush.cli.answer import warn_of_delta
 from hush.cli.ledger import listed_in_json, opened
 from hush.cli.output_options import write_table
 from hush.cli.paid_output import add_overwrite, check_output, paid_output
@@ -76,7 +75,6 @@ def _marginals(options: argparse.Namespace) -> None:
     _check(options)
     with working("finding the least noise"):
         plan = _asked(options).plan(options.epsilon, delta)
-    warn_of_delta(delta)
     if options.plan:
         found = {"rmse": plan.rmse, "noise": repr(plan.noise), "why": plan.why} | listed_in_json(plan)
         print(json.dumps(found, indent=2) if options.json else plan)

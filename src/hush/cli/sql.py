@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hush.cli.answer import add_intervals, add_keys_for, add_series, warn_of_delta, written
+from hush.cli.answer import add_intervals, add_keys_for, add_series, written
 from hush.cli.ledger import opened
 from hush.cli.output_options import add_view, must_be_format
 from hush.cli.paid_output import add_overwrite, check_output
@@ -59,7 +59,6 @@ def _sql(options: argparse.Namespace) -> None:
     if asked.parsed.explain:
         _explained(options, plan)
         return
-    warn_of_delta(asked.parsed.options.get("delta", delta))
     _answered(options, plan)
 
 

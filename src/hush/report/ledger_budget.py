@@ -88,6 +88,8 @@ def remaining(account: Account) -> tuple[Block, ...]:
         )
         still = f"{which} {'was' if number == 1 else 'were'} not made. Nothing else fits."
         return (Meter(account.share, spent_in_words(account)), Text(still))
+    if left.epsilon <= 0.0:
+        return (Meter(account.share, spent_in_words(account)), Text("No further release fits."))
     more = (
         f"One further release with an epsilon of at most {rounded_down(left.epsilon)} (less 1 %) and delta 0 still fits"
     )

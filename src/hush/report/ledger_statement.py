@@ -220,6 +220,8 @@ def _published(entries: tuple[Entry, ...]) -> tuple[Block, ...]:
 
 
 def _claimed(entry: Entry) -> str:
+    if entry.turn is not None:
+        return f"release {entry.turn.release} of {entry.turn.times} that were planned together"
     if entry.epsilon is None or entry.delta is None:
         return "not recorded"
     return f"({rounded_up(entry.epsilon)}, {rounded_up(entry.delta)})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hush.errors import IncompleteCall, one_of
@@ -96,8 +97,15 @@ class TableDescription:
         private = sorted({root.people for root in self.roots if root.private})
         return private[0] if len(private) == 1 else short("; ".join(private), f"{len(private)} tables")
 
+    @property
+    def file(self) -> str:
+        """The name of the file that the rows are of, without its folder; empty where they are of no file."""
+        label = self.source.label
+        return Path(label.removeprefix("file ")).name if label.startswith("file ") else ""
+
     def access(self, ledger: Ledger | None, *, label: str = "", account: str = "") -> Access:
         """The door to noise on these rows: their people, their block of time, and what their policy allows."""
+        label = label or self.file
         named: dict[str, Any] = {"label": label, "account": account, "people": self.fingerprint, "block": self.block}
         if self.rule is not None:
             rule = self.rule

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hush.errors import NotCertified, NotPaid
 from hush.ledger.account import keeps
+from hush.ledger.entry import LONGEST_TEXT, printable
 from hush.ledger.payment import Draws, Payment, pay
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget
@@ -198,16 +199,22 @@ class Request:
         payment = pay(
             self.asked.ledger,
             list(parts),
-            label=self.asked.label,
+            label=self.asked.label or self.query.table.file,
             budget=budget,
             source=self.query.table.fingerprint,
             turn=self.turn,
             account=self.asked.account,
             block=block_of(self.query.table, self.asked.ledger),
-            about=question_in_words(self.query),
+            about=self._about(),
         )
         must_be_same_noise(payment, parts)
         return payment
+
+    def _about(self) -> str:
+        """What is asked; with the file whose rows answer it, where neither the label nor the people name it."""
+        text, table = question_in_words(self.query), self.query.table
+        named = not table.file or table.file in f"{self.asked.label or table.file} {table.fingerprint}"
+        return text if named else f"{text[: LONGEST_TEXT - 400]}; rows of {printable(table.file, 300)}"
 
     def _bounded(self, magnitudes: Any, payment: Payment) -> Request:
         """The same request with the bounds found from the noisy magnitudes."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import InvalidParameter, LedgerError, whole
+from hush.errors import InvalidParameter, LedgerError, shown, whole
 from hush.ledger.entry import printable, text_of
 from hush.ledger.payment import Payment
 from hush.ledger.series import Turn
@@ -72,15 +72,19 @@ def kept_release(ledger: Ledger, turn: Turn, charge: Charge, query: QueryDescrip
             f"release {turn.release} was made with other noise; ask with the options it was made with."
         )
     keys, released, receipt = unpacked(content)
+    made, file = f"release {turn.release} of {turn.times} was made on {entry.time[:10]}", query.table.file
+    of, label = receipt.get("file", ""), printable(entry.label)
+    if of and file and of != file:
+        named = f", with the label {shown(label)}" if label and label != of else ""
+        raise InvalidParameter(
+            f"{made} of the file {shown(of)}{named}, and this is the file {shown(file)}: ask for another release, or "
+            f"with the file {shown(of)}. Nothing was spent."
+        )
     if receipt["question"] != question_digest(query):
         texts = [printable(text) for text in receipt["filters"]]
         rows = f"where {' and '.join(texts)}" if texts else "without a filter"
-        raise InvalidParameter(
-            f"release {turn.release} of {turn.times} was made on {entry.time[:10]} with other filters ({rows}); ask "
-            "for another release, or with those filters."
-        )
-    what = "file" if query.table.source.label.startswith("file ") else "table"
-    words = f"release {turn.release} of {turn.times} was made on {entry.time[:10]}; the {what} was not read"
+        raise InvalidParameter(f"{made} with other filters ({rows}); ask for another release, or with those filters.")
+    words = f"{made}{f' of {of}' if of else ''}; the {'file' if file else 'table'} was not read"
     return keys, released, receipt | {"kept": words}
 
 

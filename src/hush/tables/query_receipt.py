@@ -10,10 +10,9 @@ from hush.noise.catalogue import plain_values
 from hush.privacy.charge import Guarantee
 from hush.releasing.receipt import Receipt
 from hush.tables.column_noise import Shares, Spending
-from hush.tables.description import QueryDescription
+from hush.tables.description import QueryDescription, TableDescription
 from hush.tables.left_out import limits_in_words
 from hush.tables.sharing import shared_in_words
-from hush.tables.unit import Unit
 
 __all__ = ["bounds_in", "plain_bounds", "receipt_of"]
 
@@ -27,7 +26,7 @@ def receipt_of(
     promised = {"unit": query.table.whose.words, "groups_per_unit": spent.reach.groups, **_moves(spent)}
     about = {
         "source": query.table.fingerprint,
-        **_unit(query.table.whose),
+        **_rows(query.table),
         "engine": query.table.engine,
         "filters": list(query.table.filters),
         "belongs": query.table.belongs,
@@ -61,11 +60,12 @@ def receipt_of(
     )
 
 
-def _unit(unit: Unit) -> dict[str, Any]:
-    """The columns of a unit that is not one column, and what the guarantee does not cover because of it."""
+def _rows(table: TableDescription) -> dict[str, Any]:
+    """The file of the rows; columns of a unit of several, and what the guarantee does not cover because of it."""
+    file, unit = {"file": table.file} if table.file else {}, table.whose
     if not unit.not_protected:
-        return {}
-    return {"unit_columns": list(unit.columns), "not_protected": unit.not_protected}
+        return file
+    return file | {"unit_columns": list(unit.columns), "not_protected": unit.not_protected}
 
 
 def _shares_draw(spent: Spending) -> str | None:
