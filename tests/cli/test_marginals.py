@@ -83,3 +83,18 @@ def test_mistakes_are_one_sentence_and_spend_nothing(source, capsys, tmp_path, m
     assert out == "" and words in err and err.count("\n") == 1
     with hush.Ledger(book) as opened:
         assert not opened.entries
+
+
+def test_a_block_of_time_is_asked_about_and_charged(capsys, tmp_path):
+    """--block counts the rows of one month only, and charges that month."""
+    place, book = tmp_path / "months.parquet", tmp_path / "book.ledger"
+    months = ["2025-01"] * 1000 + ["2025-02"] * 3000
+    pyarrow.parquet.write_table(pa.table({"id": list(range(4000)), "month": months, "sex": ["F", "M"] * 2000}), place)
+    with hush.Ledger(book, epsilon=10.0, delta=1e-6, blocks="month"):
+        pass
+    line = f"marginals {place} --unit id,month --block month=2025-01 --columns sex --keys F,M --ledger {book} --json"
+    assert main(f"{line} --epsilon 8 --pure".split()) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert [abs(cell["count"] - 500) < 50 for cell in cells] == [True, True]  # February has 1,500 of each
+    with hush.Ledger(book) as opened:
+        assert {entry.block for entry in opened.entries} <= {"", "2025-01"}  # "" counts for every month

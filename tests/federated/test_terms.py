@@ -318,3 +318,9 @@ def test_printed_terms_say_the_guarantee_for_their_clip(neighbours, family, delt
             assert true <= float(shown) <= true * 1.001
         parts = [float(part) for part in share_of.split(" + ")]
         assert parts[:-1] == [delta][: len(parts) - 1] and parts[-1] >= terms.extra_delta(view=view)
+
+
+def test_only_a_ledger_is_charged():
+    terms = agree(1.0, 1.0, 2, 3, rounds=1, honest=2, delta=0.0)
+    with pytest.raises(InvalidParameter, match="ledger must be a Ledger"):
+        terms.pay("budget.ledger", view="local")

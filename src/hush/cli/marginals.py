@@ -12,7 +12,7 @@ from hush.cli.ledger import listed_in_json, opened
 from hush.cli.output_options import write_table
 from hush.cli.paid_output import add_overwrite, check_output, paid_output
 from hush.cli.policy_options import opened_table
-from hush.cli.query_options import add_rows, add_table
+from hush.cli.query_options import add_rows, add_table, in_block
 from hush.cli.row_options import keys_of, rows_of
 from hush.cli.text import Command, add_budget, delta_of, listed, number, table
 from hush.errors import InvalidParameter, must_be_level, shown
@@ -38,7 +38,7 @@ _ENDINGS = (".csv", ".parquet", ".json")
 
 def _asked(options: argparse.Namespace) -> Any:
     """The workload that the options describe."""
-    found = rows_of(options, opened_table(options))
+    found = rows_of(options, in_block(options, opened_table(options)))
     names = listed(options.columns, "columns")
     options.keys = [f"{names[0]}={text}" if len(names) == 1 and "=" not in text else text for text in options.keys]
     keys = keys_of(options, found, names, "--columns")

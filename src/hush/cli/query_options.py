@@ -11,7 +11,7 @@ from hush.cli.row_options import keys_of, plain_value, rows_of, typed_value
 from hush.cli.text import listed
 from hush.errors import InvalidParameter, shown
 
-__all__ = ["add_query", "add_rows", "add_table", "query_of"]
+__all__ = ["add_query", "add_rows", "add_table", "in_block", "query_of"]
 
 _QUANTILE = "COLUMN:Q:LOW:HIGH, for example cost:0.5:0:20000 for the median, or cost:0.25,0.75:0:20000 for two levels,"
 _BOUNDED = "column:low:high, column:low:high:rows or column:private"
@@ -83,7 +83,7 @@ def _add_measures(measures: Any) -> None:
 
 def query_of(options: argparse.Namespace) -> Any:
     """The query that the options describe."""
-    table = rows_of(options, _in_block(options, opened_table(options)))
+    table = rows_of(options, in_block(options, opened_table(options)))
     names = listed(options.by, "by") if options.by else []
     if options.which_groups:
         _must_ask_alone(options, names)
@@ -123,7 +123,7 @@ def names_only(options: argparse.Namespace, keys: Any) -> bool:
     return options.top is not None and not isinstance(keys, str) and options.count is None and not any(others)
 
 
-def _in_block(options: argparse.Namespace, table: Any) -> Any:
+def in_block(options: argparse.Namespace, table: Any) -> Any:
     """The rows of the block of --block."""
     if options.block is None:
         return table

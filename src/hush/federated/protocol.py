@@ -31,6 +31,7 @@ from hush.federated.noise_share import VIEWS, Share, share
 from hush.federated.stable import one_budget, one_delta
 from hush.ledger.access import Access
 from hush.ledger.payment import Payment, must_be_payment
+from hush.ledger.refusal import must_be_ledger
 from hush.noise.catalogue import in_words
 from hush.noise.contract import Law
 from hush.noise.stable import Stable
@@ -99,6 +100,7 @@ class Terms:
 
         Without a ledger the payment is unaccounted: another party, such as the server, keeps the client's budget.
         """
+        must_be_ledger(ledger)
         extra = 0.0 if ledger is None else self.extra_delta(rounds=1, view=view, epsilon=ledger.cap.epsilon)
         seen = "the sum of the updates of all parties" if view == "central" else "the update of one party"
         about = f"{seen}: {self.coordinates} numbers, each update limited to size {self.clip:g}"
