@@ -314,7 +314,7 @@ PYTHON: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]] = 
         "a unit of another table",
         lambda: tables.table("notes.csv", unit="patient_id"),
         INVALID,
-        ("the columns are 'name', 'amount'",),
+        ("csv={'names': [...]}",),  # its own names are not shown: without a line of names they are a person's row
     ),
     (
         "the wrong group",
@@ -351,7 +351,7 @@ PYTHON: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]] = 
         "the mean of a text",
         lambda: asked(m=tables.mean("ward", low=0, high=30)),
         INVALID,
-        ("numbers or dates", "string", "histogram"),
+        ("values of two types", "types={'ward': 'whole'}"),
     ),
     (
         "an aggregate by name",

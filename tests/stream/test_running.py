@@ -281,7 +281,7 @@ def test_people_are_counted_as_the_plan_assumes(tmp_path):
     running = started(hush.stream(horizon=12, appears=2, apart=2).plan(1.0, 0.0), tmp_path)
     for _ in range(6):
         running.add(people=["a", "a", "b"])
-    running.add(people=["c", 7, "7"])
+    running.add(people=["c", "7", "07"])
     counts = [one.count for one in running._secret.inputs()]
     assert counts == [2, 0, 2, 0, 0, 0, 3]
     again = running.add(people=["b", "a"], period=3)
@@ -322,7 +322,7 @@ def test_people_of_a_table():
     assert found == ["1"]
     assert sorted(people_between(frame, unit="id", column="day", first="2026-01-01", until="2026-01-03")) == ["1", "2"]
     assert people_between(frame, unit="name", column="week", first=2) == ["z"]
-    for wrong, words in (({"unit": "x"}, "no column"), ({"first": "monday"}, "a date such as")):
+    for wrong, words in (({"unit": "x"}, "unit names the column 'x'"), ({"first": "monday"}, "a date such as")):
         with pytest.raises(hush.InvalidParameter, match=words):
             people_between(frame, **{"unit": "id", "column": "day", "first": "2026-01-01"} | wrong)
 

@@ -35,7 +35,7 @@ def group(*names: str, keys: Any = "private", groups_per_unit: Any = 1) -> hush.
 
 BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: table(FRAME, unit="patient"), r"unit names the column 'patient', which .*did you mean 'patient_id'"),
-    (lambda: table(FRAME, unit="zzz"), r"the columns are 'patient_id', 'ward'"),
+    (lambda: table(FRAME, unit="zzz"), r"it has 'patient_id', 'ward'"),
     (lambda: table(FRAME, unit=3), r"unit must be a column, several columns or each_row, got 3"),
     (
         lambda: table(FRAME, unit="cost"),

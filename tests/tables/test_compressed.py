@@ -1,4 +1,4 @@
-"""Compressed text files are read once, when they are opened."""
+"""Text files, compressed ones too, are read once, when they are opened."""
 
 from __future__ import annotations
 
@@ -22,31 +22,30 @@ def answers(t):
     return query.aggregates(salt=bytes(32)).to_arrow()
 
 
-@pytest.mark.parametrize("name", ["a.csv.gz", "a.csv.zst", "a.tsv.gz", "*.csv.gz", "."])
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.csv.zst", "a.tsv.gz", "*.csv.gz", "."])
 def test_they_are_read_once(tmp_path, name):
     """The same integers as the plain file, and the questions need the file no more."""
     tabs = ", DELIMITER '\t'" if "tsv" in name else ""
     file = tmp_path / ("a.csv.gz" if name in ("*.csv.gz", ".") else name)
-    write(file, 1000, f"FORMAT csv, COMPRESSION {'zstd' if name.endswith('zst') else 'gzip'}{tabs}")
+    write(
+        file,
+        1000,
+        f"FORMAT csv, COMPRESSION {'zstd' if name.endswith('zst') else 'gzip' if name != 'a.csv' else 'none'}{tabs}",
+    )
     (tmp_path / "plain").mkdir()
     write(tmp_path / "plain" / "a.csv", 1000, "FORMAT csv")
     plain = table(tmp_path / "plain" / "a.csv", unit="who")
     if name == ".":
         (tmp_path / "plain" / "a.csv").rename(tmp_path / "plain" / "a.txt")
-        plain = table(duckdb.sql(f"FROM read_csv('{tmp_path / 'plain' / 'a.txt'}')"), unit="who")
+        text = tmp_path / "plain" / "a.txt"
+        plain = table(
+            duckdb.sql(f"SELECT who::TEXT AS who, ward, cost::DOUBLE AS cost FROM read_csv('{text}')"),
+            unit="who",
+        )
     t = table(tmp_path / name, unit="who")
     file.unlink()
     assert answers(t).equals(answers(t))
     assert answers(t).equals(answers(plain))
-
-
-def test_plain_files_stay_where_they_are(tmp_path):
-    """The check can tell: a plain file is read for each question."""
-    write(tmp_path / "a.csv", 1000, "FORMAT csv")
-    t = table(tmp_path / "a.csv", unit="who")
-    (tmp_path / "a.csv").unlink()
-    with pytest.raises(Exception, match="the query failed in the engine"):
-        answers(t)
 
 
 @pytest.mark.exhaustive  # the only test that rows are moved to disk; it takes ten seconds

@@ -77,8 +77,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory, frame: pa.Table) -> Path:
     ],
 )
 def test_files(folder, expected, name):
-    assert asked(table(str(folder / name), unit="who")) == expected
-    assert asked(table(folder / name, unit="who")) == expected
+    # whose rows count is drawn by the text of a person, so the same people need the same type
+    types = {"who": "whole"} if "sv" in name else None
+    assert asked(table(str(folder / name), unit="who", types=types)) == expected
+    assert asked(table(folder / name, unit="who", types=types)) == expected
 
 
 def test_databases(folder, expected):

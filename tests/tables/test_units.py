@@ -21,8 +21,7 @@ from hush.errors import IncompleteCall, InvalidParameter, Unsupported
 from hush.tables import count, count_units, each_row, histogram, mean, quantile, table, variance
 from hush.tables import sum as total
 from hush.tables.engines.contract import memory_tables
-from hush.tables.engines.duckdb import sql_of
-from hush.tables.source import relation_of
+from hush.tables.engines.duckdb import relation_of, sql_of
 
 SALT = bytes(32)
 DAY = datetime.date(2024, 1, 31)

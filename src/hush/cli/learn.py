@@ -53,13 +53,16 @@ def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
     return parts[0], (low, high)
 
 
-def _columns(path: str, names: list[str], *, hidden: bool) -> Any:
-    """The named columns of a file, as an Arrow table. If the number of rows is `hidden`, an empty file is no error."""
+def _columns(path: str, names: list[str], types: dict[str, str], *, hidden: bool) -> Any:
+    """The named columns of a file, as an Arrow table; `types` are those of a text file. If the number of rows is
+    `hidden`, an empty file is no error.
+    """
     from hush.tables.expression import must_have
-    from hush.tables.source import open_source
+    from hush.tables.source import is_text_file, open_source
     from hush.tables.source_label import without_password
 
-    rows = open_source(path).relation
+    known = dict.fromkeys(names, "text") | types
+    rows = open_source(path, types=known if is_text_file(path) else None).relation
     for name in names:
         must_have(rows.columns, name, "a feature or the target")
     found = rows.select(names).to_pyarrow()
@@ -67,8 +70,20 @@ def _columns(path: str, names: list[str], *, hidden: bool) -> Any:
         raise InvalidParameter(f"{without_password(path)} has no rows.")
     for name in names:
         if found[name].null_count:
-            raise InvalidParameter(f"column {shown(name)} has empty values; replace them by a public value{_LEAVE_OUT}")
+            word = {"number": ", or text that is no number", "boolean": ", or text that is no truth value"}
+            more = word.get(types.get(name, ""), "") if is_text_file(path) else ""
+            more += "; write --classes no,yes, or" if "truth" in more else ";"
+            raise InvalidParameter(
+                f"column {shown(name)} has empty values{more} replace them by a public value{_LEAVE_OUT}"
+            )
     return found
+
+
+def _type_of_target(options: argparse.Namespace, target: str) -> dict[str, str]:
+    """The type of the target in a text file: text with declared classes, truth values without, else numbers."""
+    if options.model != "logistic":
+        return {target: "number"}
+    return {} if options.classes is not None else {target: "boolean"}
 
 
 def _one_row_each(values: Any, unit: str) -> None:
@@ -127,7 +142,8 @@ def _learn(options: argparse.Namespace) -> None:
     if options.rows_per_unit is not None:
         _learn_by_person(options, features, target, span)
         return
-    rows = _columns(options.table, used, hidden=options.neighbours == "add-remove")
+    types = dict.fromkeys(features, "number") | _type_of_target(options, target)
+    rows = _columns(options.table, used, types, hidden=options.neighbours == "add-remove")
     if options.unit is not None:
         _one_row_each(rows[options.unit], options.unit)
     X = _numbers(rows, list(features))

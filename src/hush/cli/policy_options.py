@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from hush.cli.text import listed
+from hush.cli.text_file_options import reading_of_options
 from hush.errors import InvalidParameter, shown
 
 __all__ = ["add_policy", "ledger_paths", "opened_table"]
@@ -32,9 +33,12 @@ def opened_table(options: argparse.Namespace) -> Any:
         if options.source is None:
             raise InvalidParameter("a source is needed, such as visits.parquet, or --policy hush.toml.")
         people = getattr(options, "population", None)
+        read = reading_of_options(options, options.source)
         return tables.table(
-            options.source, unit=_unit(options), name=options.table, engine=options.engine, population=people
+            options.source, unit=_unit(options), name=options.table, engine=options.engine, population=people, **read
         )
+    if getattr(options, "type", None) or getattr(options, "csv", None):
+        raise InvalidParameter("the policy says how files are read (type and csv); leave --type and --csv out.")
     policy = tables.Policy.read(options.policy)
     if options.source is not None:
         raise InvalidParameter(

@@ -7,8 +7,9 @@ from datetime import date
 from typing import Any
 
 from hush.cli.policy_options import add_policy, opened_table
-from hush.cli.row_options import keys_of, plain_value, rows_of, typed_value
+from hush.cli.row_options import are_edges, keys_of, plain_value, rows_of, typed_value, untyped
 from hush.cli.text import listed
+from hush.cli.text_file_options import add_reading
 from hush.errors import InvalidParameter, shown
 
 __all__ = ["add_query", "add_rows", "add_table", "in_block", "query_of"]
@@ -38,6 +39,7 @@ def add_table(table: Any) -> None:
     table.add_argument("--population", metavar="NAME", help=same)
     block = "ask about one block of time, such as month=2025-01; the column must be a part of --unit"
     table.add_argument("--block", metavar="COLUMN=VALUE", help=block)
+    add_reading(table)
     table.add_argument("--engine", default="duckdb", metavar="NAME", help="duckdb (default), spark, or sc://host:port")
 
 
@@ -180,7 +182,8 @@ def _histogram(column: str, rest: list[str], table: Any) -> Any:
     given: dict[str, Any] = {"rows_per_unit": _whole(rows[0], "histogram")} if rows else {}
     if not values:
         return tables.histogram(column, **given)
-    if explicit or kind.is_string() or kind.is_boolean():
+    edges = not explicit and column in untyped(table) and are_edges(values)
+    if (explicit or kind.is_string() or kind.is_boolean()) and not edges:
         found = [typed_value(text, kind, "histogram") for text in listed(values, "histogram")]
         return tables.histogram(column, categories=found, **given)
     return tables.histogram(column, edges=[plain_value(edge, "histogram") for edge in values.split(",")], **given)

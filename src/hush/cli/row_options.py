@@ -12,7 +12,7 @@ from typing import Any
 from hush.cli.text import condition, listed, number
 from hush.errors import HushError, InvalidParameter, shown
 
-__all__ = ["keys_of", "plain_value", "rows_of", "typed_value"]
+__all__ = ["are_edges", "keys_of", "plain_value", "rows_of", "typed_value", "untyped"]
 
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _COMPARE = {"==": "__eq__", "=": "__eq__", "!=": "__ne__", "<=": "__le__", ">=": "__ge__", "<": "__lt__", ">": "__gt__"}
@@ -73,6 +73,8 @@ def _compared(table: Any, name: str, sign: str, value: str) -> Any:
 
     if value in table.columns:
         raise InvalidParameter(f"--where: {shown(value)} is a column.")  # two columns are compared by SQL
+    if sign not in ("=", "==", "!=") and must_have(table.columns, name, "--where") in untyped(table):
+        table = typed_by(table, name, value)
     column = table[must_have(table.columns, name, "--where")]
     typed = typed_value(value, column.type(), "where")
     kept = table.filter(getattr(column, _COMPARE[sign])(typed))
@@ -130,6 +132,29 @@ def _named_keys(text: str, names: list[str]) -> tuple[str | None, str]:
     """The column and the list of name=list; without a name, the list alone."""
     found = _NAMED.match(text)
     return (found.group(1), found.group(2)) if found is not None and found.group(1) in names else (None, text)
+
+
+# -- files of text -------------------------------------------------------------------------------------------
+
+
+def untyped(table: Any) -> set[str]:
+    """The columns of text files whose type nobody declared."""
+    return {name for root in table.roots for name in root.source.untyped}
+
+
+def are_edges(values: str) -> bool:
+    """Are these listed values numbers or dates, so that they are edges of bins?"""
+    try:
+        return all(plain_value(text, "histogram") is not None for text in values.split(","))
+    except InvalidParameter:
+        return False
+
+
+def typed_by(table: Any, name: str, value: str) -> Any:
+    """The table whose column is compared with a number or a date, if the value is one."""
+    from hush.tables.asked_types import of_ends, with_types
+
+    return with_types(table, {name: of_ends([plain_value(value, "where")]) or "text"}) if are_edges(value) else table
 
 
 # -- values --------------------------------------------------------------------------------------------------

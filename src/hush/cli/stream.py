@@ -10,6 +10,7 @@ import hush
 from hush.cli.ledger import listed_in_json, opened
 from hush.cli.paid_output import paid_output
 from hush.cli.text import Command, add_budget, delta_of, emit, finite, number, subcommands, table
+from hush.cli.text_file_options import add_reading, reading_of_options
 from hush.errors import InvalidParameter, shown
 
 if TYPE_CHECKING:  # the packages of streams are loaded when a command needs them
@@ -107,6 +108,7 @@ def _people(options: argparse.Namespace) -> list[Any]:
     from hush.stream.people import people_between
 
     rows = {"first": options.on, "until": options.until, "table": options.table}
+    rows |= reading_of_options(options, options.source)
     return people_between(options.source, unit=options.unit, column=options.date, **rows)
 
 
@@ -226,6 +228,7 @@ def _add_add(add: argparse.ArgumentParser) -> None:
     add.add_argument("--table", metavar="NAME", help="the table, if the file is a database")
     add.add_argument("--unit", metavar="COLUMN", help="the column that identifies a person")
     add.add_argument("--date", metavar="COLUMN", help="the column of dates, or of whole numbers of periods")
+    add_reading(add)
     add.add_argument("--on", metavar="DAY", help="the day of the period, or its first day")
     add.add_argument("--until", metavar="DAY", help="the first day after the period, if it has several days")
     add.add_argument("--secret", metavar="PATH", help="the secret file (default: beside the ledger)")

@@ -65,8 +65,9 @@ class RunningStream:
         """Measure one more period and return the answer at the end of it.
 
         `count` is the exact count of the period; the caller makes sure that people appear as the plan assumes. With
-        `people`, a list of the persons of the period (texts or whole numbers), the stream counts those who may still
-        appear, and leaves out those who came back too early or too often.
+        `people`, a list of the persons of the period, the stream counts those who may still appear, and leaves out
+        those who came back too early or too often. All lists of a stream have texts, or all have whole numbers. Texts
+        are compared as they are spelled, spaces and case included.
 
         `period` is the number of the period, from 1, or a public text that names it, such as "2026-01-31"; by default
         it is the next one. For a period that was published before, the same input returns the same answer, and another
@@ -144,9 +145,17 @@ class RunningStream:
         secret, stream = self._opened_secret(), self.plan.stream
         if isinstance(people, str | bytes) or not isinstance(people, Iterable):
             raise InvalidParameter("people must be a list of persons, such as ['p1', 'p2'].")
-        each = {secret.person(_text(one)) for one in people}
+        texts = {_text(one) for one in people}
+        kinds = {_KINDS[text.partition(" ")[0]] for text in texts}
+        if len(kinds | ({secret.kind} - {""})) > 1:
+            raise InvalidParameter(
+                f"people must be {secret.kind or 'texts, or all of them whole numbers'}, as in all lists of this "
+                "stream: 7 and '7' would be two persons, and one person would be counted twice; write "
+                "people=[str(one) for one in ids] in every period."
+            )
+        each = {secret.person(text) for text in texts}
         kept = secret.allowed(sorted(each), number, stream.appears, stream.apart)
-        return Input(len(kept), secret.listed(each), kept, tuple(sorted(each)))
+        return Input(len(kept), secret.listed(each), kept, tuple(sorted(each)), kind="".join(kinds))
 
     def _opened_secret(self) -> Secret:
         if self._secret is None:
@@ -192,12 +201,15 @@ class RunningStream:
         return f"<RunningStream {shown(self.name)}: {self.plan.stream}; {done}>"
 
 
+_KINDS = {"str": "texts", "int": "whole numbers"}
+
+
 def _text(person: Any) -> str:
-    """A person as text, so that 7 and "7" are different."""
+    """A person as text, with the kind of it: a stream has persons of one kind."""
     value = person.item() if isinstance(person, np.generic) else person
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InvalidParameter(f"a person must be a text or a whole number, got {type(person).__name__}.")
-    text = f"{type(value).__name__} {value}"
+    text = f"str {value}" if isinstance(value, str) else f"int {int(value)}"
     if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
         raise InvalidParameter("a person is a text with signs that cannot be encoded; clean the column first.")
     return text

@@ -39,6 +39,7 @@ _TABLES = (
     "CREATE TABLE owner (one INTEGER PRIMARY KEY CHECK (one = 1), stream TEXT NOT NULL)",
     "CREATE TABLE inputs (period INTEGER PRIMARY KEY, count INTEGER NOT NULL, people BLOB, label TEXT NOT NULL, "
     "measured TEXT)",
+    "CREATE TABLE kind (one INTEGER PRIMARY KEY CHECK (one = 1), kind TEXT NOT NULL)",
     "CREATE TABLE people (person BLOB NOT NULL, period INTEGER NOT NULL, PRIMARY KEY (person, period)) WITHOUT ROWID",
 )
 
@@ -53,6 +54,8 @@ class Input:
     listed: bytes | None = None
     kept: tuple[bytes, ...] = ()
     everyone: tuple[bytes, ...] = ()
+    #: what the persons of the list are, "texts" or "whole numbers"; empty for a count or an empty list
+    kind: str = ""
     label: str = ""
     measured: tuple[int, ...] | None = None
 
@@ -112,6 +115,13 @@ class Secret:
             raise LedgerError(f"{self} is that of another stream or of another ledger; each stream has its own.")
 
     @property
+    def kind(self) -> str:
+        """What the persons of all lists are, "texts" or "whole numbers"; empty before the first list."""
+        with self._connected() as connection:
+            row = connection.execute("SELECT kind FROM kind").fetchone()
+        return "" if row is None else str(row[0])
+
+    @property
     def mark(self) -> str:
         """A text that tells keys apart and says nothing else about them."""
         return self._mac(b"mark").hex()
@@ -155,6 +165,8 @@ class Secret:
                 connection.execute(f"DELETE FROM {table} WHERE period >= ?", (period,))
             row = (period, given.count, given.listed, given.label)
             connection.execute("INSERT INTO inputs VALUES (?, ?, ?, ?, NULL)", row)
+            if given.kind:
+                connection.execute("INSERT OR IGNORE INTO kind VALUES (1, ?)", (given.kind,))
             connection.executemany("INSERT INTO people VALUES (?, ?)", [(one, period) for one in given.kept])
             connection.execute("COMMIT")
 

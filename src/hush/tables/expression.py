@@ -157,7 +157,8 @@ def collated(compiler: Any, operation: Any, *, arg: Any) -> Any:
 
 
 def must_have(columns: Iterable[str], name: object, role: str, place: int = 0) -> str:
-    """Return `name` if it is a column; otherwise raise an error with the most similar names.
+    """Return `name` if it is a column; otherwise raise an error with the most similar names, but not with all names:
+    in a file without a line of names, they are a person's row.
 
     `place` is where the name stands in a list, from 1: the list may hold data by mistake, so its names are not shown.
     """
@@ -168,12 +169,9 @@ def must_have(columns: Iterable[str], name: object, role: str, place: int = 0) -
         raise InvalidParameter(
             f"{role} must be the name of a column, got {type_and_size(name) if place else shown(name)}."
         )
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = (
-        f"did you mean {' or '.join(map(repr, near))}?"
-        if near
-        else f"the columns are {', '.join(map(repr, known[:20]))}."
-    )
+    same = [one for one in known if one.strip().casefold() == name.strip().casefold()]
+    near = same or difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "print the table to see its columns."
     if place:
         raise InvalidParameter(f"{role}: the name at place {place} is no column of the table; {hint}")
     raise InvalidParameter(f"{role} names the column {shown(name)}, which the table does not have; {hint}")

@@ -49,14 +49,21 @@ class SideTable:
 
 
 @called_like("public('wards.csv')")
-def public(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> SideTable:
+def public(
+    source: Any,
+    *,
+    name: str | None = None,
+    engine: Any = "duckdb",
+    types: Mapping[str, str] | None = None,
+    csv: Mapping[str, Any] | None = None,
+) -> SideTable:
     """A table that holds nothing about the people to be protected:
     `visits.join(tables.public("wards.csv"), on="ward")`.
 
     You declare that its rows may be known to anyone, and do not depend on who is in the private tables. It is opened
     like a `table`. If it is on another connection than the table it is joined with, it is read into memory.
     """
-    return SideTable(Root(open_source(source, name=name, engine=engine)))
+    return SideTable(Root(open_source(source, name=name, engine=engine, types=types, csv=csv)))
 
 
 def joined(left: TableDescription, other: Any, on: Any, how: str, suffix: str) -> dict[str, Any]:
@@ -159,7 +166,8 @@ def pairs_of(left: Any, right: Any, on: Any) -> list[tuple[str, str]]:
             raise InvalidParameter(
                 f"on joins {shown(a)} of type {kinds[0]} and {shown(b)} of type {kinds[1]}; both must be whole "
                 "numbers, or both "
-                "text, dates, truth values or UUIDs; cast one of them in the source (floats are not keys, because "
+                "text, dates, truth values or UUIDs; cast one of them in the source, or declare types= of a CSV file "
+                "(floats are not keys, because "
                 "engines differ in which of them are equal)."
             )
     return pairs

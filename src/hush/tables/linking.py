@@ -23,7 +23,7 @@ change the rows of the other. Such lines therefore go to nobody.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,15 @@ __all__ = ["linked", "with_link"]
 
 @called_like("linked('lines.csv', to=orders, on='order_id')")
 def linked(
-    source: Any, *, to: Any, on: Any, name: str | None = None, engine: Any = "duckdb", max_rows: int = 2**40
+    source: Any,
+    *,
+    to: Any,
+    on: Any,
+    name: str | None = None,
+    engine: Any = "duckdb",
+    max_rows: int = 2**40,
+    types: Mapping[str, str] | None = None,
+    csv: Mapping[str, Any] | None = None,
 ) -> Table:
     """A table of people's rows without a column of the person, such as the lines of orders:
     `lines = tables.linked("lines.csv", to=orders, on="order_id")`.
@@ -69,7 +77,8 @@ def linked(
             "to must be a table as it was opened, without filters, columns or joins: whose a row is must not depend on "
             "the question; link the table first, and then filter or join it."
         )
-    opened = open_source(source, name=name, engine=engine)
+    keys = [on] if isinstance(on, str) else list(on) if isinstance(on, Iterable) else []
+    opened = open_source(source, name=name, engine=engine, types=types, csv=csv, fields=keys)
     return Table(**with_link(opened, to.roots[0], on), limits=Limits(max_rows))
 
 

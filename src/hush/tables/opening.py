@@ -24,7 +24,7 @@ def with_unit(
     if population is not None and (not isinstance(population, str) or not 0 < len(population) <= 100):
         raise InvalidParameter(f"population must be a name of at most 100 characters, got {shown(population)}.")
     hide = visible is not None and isinstance(unit, str) and unit not in visible
-    _, key, declared = opened_unit(opened.relation, unit, hide=hide)
+    _, key, declared = opened_unit(opened.relation, unit, hide=hide, headed=opened.headed)
 
     def change(relation: Any) -> Any:
         found = opened_unit(relation, unit, hide=hide)[0]

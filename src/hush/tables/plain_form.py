@@ -21,7 +21,7 @@ _FORMS = {
     "date": (f"^{_YEAR}-[0-9]{{2}}-[0-9]{{2}}$", "[^0-9-]"),
     "timestamp": (f"^{_YEAR}-[0-9]{{2}}-[0-9]{{2}} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}$", "[^0-9: -]"),
 }
-_TRUE, _FALSE = ("true", "t", "1"), ("false", "f", "0")
+_TRUE, _FALSE = ("true", "t", "yes", "1"), ("false", "f", "no", "0")
 #: Text of this many characters or more is no number. Numbers beyond these sizes are null: engines differ in how they
 #: round them.
 _LONGEST, _TINY, _HUGE = 300, 1e-307, 1.7e308

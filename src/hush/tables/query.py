@@ -5,7 +5,7 @@ Every step is immutable and is checked when it is made. Nothing runs before `ans
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +15,7 @@ from hush.privacy.charge import Budget
 from hush.tables.accuracy import Planning
 from hush.tables.advice.plan import LimitsPlan
 from hush.tables.answer import Answer
+from hush.tables.asked_types import of_keys, of_measures, with_types
 from hush.tables.blocks import WithBlocks
 from hush.tables.budget_split import divided
 from hush.tables.description import QueryDescription, TableDescription, prepared
@@ -66,6 +67,8 @@ def table(
     engine: Any = "duckdb",
     max_rows: int = 2**40,
     population: str | None = None,
+    types: Mapping[str, str] | None = None,
+    csv: Mapping[str, Any] | None = None,
     policy: Policy | None = None,
 ) -> Table:
     """A table of rows, each of which belongs to one person (or other unit) to be protected.
@@ -79,19 +82,27 @@ def table(
     `population` names the people. Tables of one population share one ledger. With `policy`, `source` is the name of a
     table of the policy, which declares everything else.
 
+    Columns of CSV and JSON files are text, until bounds or listed keys of a question say otherwise, or `types` does:
+    {"age": "number", "day": "date"}, also "whole", "time", "boolean" and "text". Text that does not fit is null. A JSON
+    file has the columns that `types` and `unit` name. `csv` is the form of a CSV file: {"delimiter": ";", "quote":
+    "'", "encoding": "cp1252", "decimal": ",", "dates": "%d.%m.%Y", "names": ["id", "age"]}.
+
     The schema is public. The rows of a view or a Spark frame are the data: neighbouring tables differ in the rows of
     one person of it. Rows with a null unit belong to nobody and are dropped.
     """
     if policy is not None:
-        if unit is not None or name is not None or engine != "duckdb":
-            raise InvalidParameter("the policy declares unit, name and engine of its tables; leave them out.")
+        if any(given is not None for given in (unit, name, types, csv)) or engine != "duckdb":
+            raise InvalidParameter(
+                "the policy declares unit, name, engine, types and csv of its tables; leave them out."
+            )
         return policy.open(source)
     if unit is None:
         raise IncompleteCall(
             "table is missing unit; write table('visits.parquet', unit='patient_id'), or unit=hush.tables.each_row "
             "where each row is a person."
         )
-    opened = open_source(source, name=name, engine=engine)
+    fields = [unit] if isinstance(unit, str) else unit if isinstance(unit, list | tuple) else []
+    opened = open_source(source, name=name, engine=engine, types=types, csv=csv, fields=fields)
     return Table(**with_unit(opened, unit, population=population), limits=Limits(max_rows))
 
 
@@ -195,7 +206,8 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
         """
         for name in names:
             must_have(self.columns, name, "group_by")
-        table, groups = grouped_by_policy(self, names, keys, groups_per_unit)
+        keys = list(keys) if isinstance(keys, Iterator) else keys
+        table, groups = grouped_by_policy(with_types(self, of_keys(names, keys)), names, keys, groups_per_unit)
         return GroupedTable(table, groups.of_one_row() if self.one_row else groups)
 
     @called_like("aggregate(n=tables.count())")
@@ -218,6 +230,9 @@ class GroupedTable(KeysCall, WithTop):
             raise InvalidParameter("aggregate needs at least one aggregate; write aggregate(n=count()).")
         for name, measure in aggregates.items():
             check_aggregate(name, measure, self.grouping.names)
+        typed = with_types(self.table, of_measures(aggregates, self.grouping.names))
+        if typed is not self.table:
+            return replace(self, table=typed).aggregate(**aggregates)
         facts, relation = Facts(self.table), self.table.relation
         aggregates = {name: measure.declared(name, facts) for name, measure in aggregates.items()}
         open_rows = frozenset(name for name, m in aggregates.items() if m.wants_rows and not self.table.one_row)

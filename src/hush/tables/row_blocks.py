@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, shown, whole
 from hush.ledger.access import Access
+from hush.tables.asked_types import of_classes, with_types
 from hush.tables.engines import engine_of
 from hush.tables.expression import by_bytes, compared, constant, ibis, must_have
 from hush.tables.keyed_hash import Keyed, fresh_salt
@@ -137,6 +138,7 @@ class WithRowBlocks:
         """
         table: Any = self
         names = _different([*features, target, *([] if weight is None else [weight])], table.columns)
+        table = with_types(table, dict.fromkeys(names, "number") | {target: of_classes(classes)})
         _must_not_name_people(names, table)
         kept = _limit(table, rows_per_unit)
         engine, relation = engine_of(table.source.backend), table.relation

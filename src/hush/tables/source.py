@@ -7,7 +7,8 @@ import glob
 import hashlib
 import os
 import uuid
-import warnings
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,19 @@ from hush.tables.arrow import as_arrow
 from hush.tables.engines import engine_of, must_not_be_compile_only
 from hush.tables.engines import pyspark as spark
 from hush.tables.engines.contract import WITHHELD, Source
-from hush.tables.engines.duckdb import PARQUET_OPTIONS, was_interrupted
+from hush.tables.engines.duckdb import PARQUET_OPTIONS, relation_of, was_interrupted
 from hush.tables.expression import first_line, ibis, must_be_rowwise, must_have, operations
 from hush.tables.interrupt import in_thread
+from hush.tables.reading import Reading, as_declared, reading_of
 from hush.tables.source_label import described, file_label, short, without_password
 from hush.tables.sqlite_file import copy_table, is_sqlite
+from hush.tables.text_file import text_on_duckdb, text_on_spark
 from hush.tables.total import must_be_total, total_tree
 
-__all__ = ["open_source", "short"]
+__all__ = ["is_text_file", "open_source", "short"]
 
 ADDRESSES = ("postgresql://", "postgres://")
 PARQUET, CSV, TSV = (".parquet", ".pq"), (".csv", ".csv.gz", ".csv.zst"), (".tsv", ".tsv.gz")
-COMPRESSED = (".gz", ".zst")
 JSON = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 DATABASE = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3")
 #: The formats of files, and the endings of their names.
@@ -36,9 +38,18 @@ FORMATS = (("parquet", PARQUET), ("csv", CSV), ("tsv", TSV), ("json", JSON))
 FRAMES = ("pandas", "polars", "pyarrow")
 
 
-def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb") -> Source:
+def open_source(
+    source: Any,
+    *,
+    name: str | None = None,
+    engine: Any = "duckdb",
+    types: Any = None,
+    csv: Any = None,
+    fields: Iterable[str] = (),
+) -> Source:
     """Open a source of rows. `name` is the table of a database; `engine` is "duckdb", "spark", a Spark session or
-    "sc://host:port".
+    "sc://host:port". `types` and `csv` say how a file of text is read (`hush.tables.reading`); `fields` are columns of
+    a JSON file that need no type.
 
     A DuckDB relation, such as `duckdb.sql("SELECT ... FROM visits JOIN patients USING (id)")`, is run once, here, and
     its rows are held in memory as Arrow. Ledgers recognise it by its columns, like a frame. Ctrl-C ends the wait for
@@ -47,6 +58,7 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
     if is_duckdb_relation(source):
         source = rows_of(source)
     family = type(source).__module__.partition(".")[0]
+    must_be_text_file(source, types, csv)
     if isinstance(source, str) and source.startswith(ADDRESSES):
         return on_postgres(source, name, engine)
     if isinstance(source, str) and "://" in source:
@@ -63,11 +75,11 @@ def open_source(source: Any, *, name: str | None = None, engine: Any = "duckdb")
     if engine != "duckdb":
         backend = spark.connect(None if engine == "spark" else engine)
         label = file_label(str(source)) if isinstance(source, str | Path) else described(as_arrow(source).column_names)
-        return checked(Source(on_spark(backend, source, family), backend, label))
+        return checked(spark_source(backend, source, family, label, types, csv))
     if family in FRAMES or hasattr(source, "__arrow_c_stream__"):
         return from_frame(source)
     if isinstance(source, str | Path):
-        return from_file(str(source), name)
+        return from_file(str(source), name, reading=(types, csv, tuple(fields)))
     raise InvalidParameter(
         "source must be a file, an address postgresql://..., a pandas, polars or Arrow frame, a DuckDB relation, an "
         "Ibis table or a Spark frame, "
@@ -123,14 +135,6 @@ def own_connection() -> Any:
     return ibis().duckdb.connect()
 
 
-def relation_of(backend: Any, name: str) -> Any:
-    """A table or view of DuckDB as an Ibis relation."""
-    with warnings.catch_warnings():
-        # Ibis 12 reads the schema through a name that DuckDB 2 deprecates
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return backend.table(name)
-
-
 def from_frame(frame: Any, backend: Any = None) -> Source:
     backend, name = backend or own_connection(), f"hush_{uuid.uuid4().hex}"
     table = as_arrow(frame)
@@ -154,33 +158,72 @@ def from_frame(frame: Any, backend: Any = None) -> Source:
     )
 
 
-def from_file(path: str, name: str | None, backend: Any = None) -> Source:
+def from_file(path: str, name: str | None, backend: Any = None, *, reading: Any = (None, None, ())) -> Source:
     """A Parquet, CSV, JSON, DuckDB or SQLite file, a glob, or a folder of files of one kind."""
     backend = backend or own_connection()
     if path.endswith(DATABASE):
         return from_database(backend, path, name)
     form, found = format_of(path)
-    view = f"hush_{uuid.uuid4().hex}"
-    quoted = found.replace("'", "''")
-    # The types of a CSV or JSON file are inferred from all rows, so that no row fails to fit them later. The schema is
-    # declared public, types included.
-    reader = {
-        "parquet": f"read_parquet('{quoted}', {PARQUET_OPTIONS})",
-        "json": f"read_json('{quoted}', sample_size=-1, maximum_sample_files=2147483647)",
-    }.get(form, f"read_csv('{quoted}', sample_size=-1, files_to_sniff=-1)")
-    trouble = ""
-    try:  # in a thread, because DuckDB reads all of a CSV file before it checks for an interruption
-        made = partial(made_view, backend, view, reader, kept=is_compressed(found))
-        relation, empty = in_thread(made, backend.con.interrupt)
-        if form == "json" and tuple(relation.columns) == ("json",):
-            trouble = "is not a list of objects, or it is empty"
-        elif form != "parquet" and empty:
-            trouble = "is empty; a CSV file starts with a line of column names"
+    trouble, untyped = "", dict[str, Reading]()
+    try:  # in a thread, because DuckDB reads all of a file of text before it checks for an interruption
+        if form == "parquet":
+            relation = in_thread(partial(parquet_view, backend, found), backend.con.interrupt)
+        else:
+            options = options_of(form, *reading)
+            files = [] if "://" in found else sorted(glob.glob(found, recursive=True))
+            read = partial(text_on_duckdb, backend, found, files, "json" if form == "json" else "csv", options)
+            relation = in_thread(read, backend.con.interrupt)
+            untyped = {name: options for name in relation.columns if name not in options.types}
+    except InvalidParameter:
+        raise
     except Exception as failure:
         trouble = why_unreadable(failure, form)
     if trouble:  # raised here, not where it was caught: the engine's message may quote a row
         raise InvalidParameter(without_password(f"source {shown(path)} {trouble}.")) from None
-    return Source(relation, backend, file_label(path), owned=True, reopen=partial(from_file, path, name))
+    reopen = partial(from_file, path, name, reading=reading)
+    return Source(
+        relation, backend, file_label(path), owned=True, reopen=reopen, untyped=untyped, headed=form in ("csv", "tsv")
+    )
+
+
+def parquet_view(backend: Any, found: str) -> Any:
+    """A view of Parquet files as an Ibis relation. It is not temporary: cursors must see it."""
+    view, quoted = f"hush_{uuid.uuid4().hex}", found.replace("'", "''")
+    backend.con.execute(f"CREATE VIEW {view} AS SELECT * FROM read_parquet('{quoted}', {PARQUET_OPTIONS})")
+    return relation_of(backend, view)
+
+
+def options_of(form: str, types: Any, csv: Any, fields: Iterable[str]) -> Reading:
+    """How a file of text is read."""
+    if form == "json" and csv is not None:
+        raise InvalidParameter("csv says how a CSV file is read, and the source is a JSON file; leave it out.")
+    found = reading_of(csv, types, delimiter="\t" if form == "tsv" else ",")
+    if form != "json":
+        return found
+    made = {**dict.fromkeys(fields, "text"), **found.types}
+    if not made:
+        raise InvalidParameter(
+            "a JSON file has no line of column names, so its columns must be declared; write types={'age': 'number', "
+            "'ward': 'text'}."
+        )
+    return replace(found, types=made)
+
+
+def is_text_file(path: str) -> bool:
+    """Is it a CSV or JSON file, or a folder of such files?"""
+    if path.startswith(ADDRESSES) or path.endswith((*DATABASE, *PARQUET)):
+        return False
+    return path.endswith((*CSV, *TSV, *JSON)) or (Path(path).is_dir() and format_of(path)[0] != "parquet")
+
+
+def must_be_text_file(source: Any, types: Any, csv: Any) -> None:
+    """Refuse the options of files of text for another source, which has types of its own."""
+    if (types is None and csv is None) or (isinstance(source, str | Path) and is_text_file(str(source))):
+        return
+    path = str(source) if isinstance(source, str | Path) else ""
+    if not path or path.startswith(ADDRESSES) or path.endswith((*DATABASE, *PARQUET)) or Path(path).is_dir():
+        word = "types" if types is not None else "csv"
+        raise InvalidParameter(f"{word} is for CSV and JSON files; this source states the types of its columns.")
 
 
 def why_unreadable(failure: Exception, form: str) -> str:
@@ -190,35 +233,11 @@ def why_unreadable(failure: Exception, form: str) -> str:
     import duckdb
 
     safe = form == "parquet" or isinstance(failure, duckdb.IOException)
+    if form == "json":
+        return "cannot be read as JSON: write one object in each line, or a list of objects in one file"
     what = {"parquet": "Parquet"}.get(form, form.upper())
     reason = first_line(failure) if safe else "the engine's message is hidden because it may quote the data"
     return f"cannot be read as {what}: {reason}"
-
-
-def is_compressed(path: str) -> bool:
-    """Is it a compressed text file, or a pattern that matches one?"""
-    return any(file.endswith(COMPRESSED) for file in (path, *glob.iglob(path, recursive=True)))
-
-
-def made_view(backend: Any, view: str, reader: str, *, kept: bool = False) -> tuple[Any, bool]:
-    """A view of a file as an Ibis relation, and whether it is a CSV file without any content, for which DuckDB invents
-    one column.
-
-    With `kept` the rows are read once, into a table of DuckDB, which moves them to disk if memory is short. A view of a
-    compressed file would be decompressed and parsed twice for each question: once for the types, once for the rows.
-    """
-    chosen = "*"
-    if reader.startswith("read_json"):  # whole numbers of JSON become int64, as in other sources
-        kinds = backend.con.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()
-        wide = [row[0].replace('"', '""') for row in kinds if row[1] in ("HUGEINT", "UBIGINT")]
-        whole = ", ".join(f'TRY_CAST("{name}" AS BIGINT) AS "{name}"' for name in wide)
-        chosen = f"* REPLACE ({whole})" if wide else "*"
-    kind = "TABLE" if kept else "VIEW"  # not temporary: cursors must see it
-    backend.con.execute(f"CREATE {kind} {view} AS SELECT {chosen} FROM {reader}")
-    relation = relation_of(backend, view)
-    if tuple(relation.columns) != ("column0",):
-        return relation, False
-    return relation, not backend.con.sql(f"SELECT 1 FROM {view} WHERE column0 IS NOT NULL LIMIT 1").fetchall()
 
 
 def from_database(backend: Any, path: str, name: str | None) -> Source:
@@ -293,15 +312,21 @@ def format_of(path: str) -> tuple[str, str]:
     )
 
 
-def on_spark(backend: Any, source: Any, family: str) -> Any:
+def spark_source(backend: Any, source: Any, family: str, label: str, types: Any, csv: Any) -> Source:
     """A file or a frame as a Spark view."""
     if family in FRAMES or hasattr(source, "__arrow_c_stream__"):
-        return spark.view_of(backend, as_arrow(source))
+        return Source(spark.view_of(backend, as_arrow(source)), backend, label)
     if isinstance(source, str | Path) and not str(source).endswith(DATABASE):
         path = str(source)
-        form = format_of(path)[0]
+        form, found = format_of(path)
+        if form == "parquet":
+            return Source(spark.read_parquet(backend, path), backend, label)
         if form != "json":
-            return spark.read_file(backend, path, form)
+            options = options_of(form, types, csv, ())
+            frame = text_on_spark(spark.session_of(backend), path, sorted(glob.glob(found, recursive=True)), options)
+            view = spark.view_of(backend, frame)
+            untyped = {name: options for name in view.columns if name not in options.types}
+            return Source(as_declared(view, options), backend, label, untyped=untyped, headed=True)
     raise InvalidParameter(
         "engine='spark' reads Parquet, CSV, frames and Spark frames; write a DuckDB table or JSON to Parquet first."
     )

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hush.errors import InvalidParameter, Unsupported, places_of_equals, shown
+from hush.errors import InvalidParameter, Unsupported, nearest, places_of_equals, shown
 from hush.tables.expression import as_text, ibis, must_have, new_values, operations
 
 __all__ = ["KEY", "EachRow", "Unit", "each_row", "must_keep_key", "must_not_use", "one_row", "opened_unit"]
@@ -81,18 +81,18 @@ class Unit:
         )
 
 
-def opened_unit(relation: Any, unit: Any, *, hide: bool = False) -> tuple[Any, str, Unit]:
+def opened_unit(relation: Any, unit: Any, *, hide: bool = False, headed: bool = False) -> tuple[Any, str, Unit]:
     """The relation with the key of the unit, the name of the column that has it, and the unit.
 
-    With `hide`, the key of one column is copied to a column that queries cannot see. For `each_row` there is no such
-    column: the name is then one that the relation does not have.
+    With `headed`, the names are the first line of a file. With `hide`, the key of one column is copied to a column that
+    queries cannot see. For `each_row` there is no such column: the name is then one that the relation does not have.
     """
     key = KEY
     while key in relation.columns:
         key += "."
     if isinstance(unit, EachRow):
         return relation, key, Unit(())
-    declared = Unit(_columns_of(relation, unit))
+    declared = Unit(_columns_of(relation, unit, headed))
     for name in declared.columns:
         _must_identify(name, relation[name].type())
     if len(declared.columns) == 1:
@@ -134,16 +134,16 @@ def must_keep_key(hidden: frozenset[str], step: Any, role: str) -> None:
         must_not_use(hidden, new_values(step), role)
 
 
-def _columns_of(relation: Any, unit: Any) -> tuple[str, ...]:
+def _columns_of(relation: Any, unit: Any, headed: bool) -> tuple[str, ...]:
     """The names of the columns of a unit, checked."""
     if isinstance(unit, str):
-        return (_known(relation, unit),)
+        return (_known(relation, unit, headed),)
     if not isinstance(unit, list | tuple):
         raise InvalidParameter(
             f"unit must be a column, several columns or each_row, got {shown(unit)}; write unit='patient_id', "
             "unit=['patient_id', 'month'], or unit=hush.tables.each_row where each row is a person."
         )
-    names = tuple(_known(relation, name, place) for place, name in enumerate(unit, 1))
+    names = tuple(_known(relation, name, headed, place) for place, name in enumerate(unit, 1))
     if not names:
         raise InvalidParameter("unit is an empty list; name the columns that identify a person.")
     if len(set(names)) < len(names):
@@ -151,13 +151,34 @@ def _columns_of(relation: Any, unit: Any) -> tuple[str, ...]:
     return names
 
 
-def _known(relation: Any, name: Any, place: int = 0) -> str:
+def _known(relation: Any, name: Any, headed: bool, place: int = 0) -> str:
     if isinstance(name, str) and name == "row" and "row" not in relation.columns:
         raise InvalidParameter(
             "unit names the column 'row', which the table does not have; for a table whose every row is a person "
             "write unit=hush.tables.each_row (on the command line --each-row)."
         )
-    return must_have(relation.columns, name, "unit", place)
+    known = relation.columns
+    if not isinstance(name, str) or name in known:
+        return must_have(known, name, "unit", place)
+    if not headed and not nearest(name, known):
+        listed = ", ".join(map(shown, known[:20]))
+        raise InvalidParameter(f"unit names the column {shown(name)}, which the table does not have; it has {listed}.")
+    if not headed:
+        return must_have(known, name, "unit", place)
+    if place:
+        return must_have((), name, "unit", place)
+    # only a name that differs in case is shown: the others may be a person's row
+    near = next((one for one in known if one.strip().casefold() == name.strip().casefold()), None)
+    if near is not None:
+        hint = f"did you mean {shown(near)}?"
+    elif len(known) == 1 and any(mark in known[0] for mark in ";\t|"):
+        hint = "all names stand in one column, so declare what separates them, such as csv={'delimiter': ';'}."
+    else:
+        hint = (
+            "the first line of a CSV file has the names of its columns; a file without names is opened with "
+            "csv={'names': [...]}."
+        )
+    raise InvalidParameter(f"unit names the column {shown(name)}, which the table does not have; {hint}")
 
 
 def _must_identify(name: str, kind: Any) -> None:

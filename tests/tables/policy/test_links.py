@@ -124,7 +124,6 @@ MISTAKES = {
     ("via = { table = \"orders\"", "via = { table = \"ordres\""): "tables.lines.via.table: the policy has no table 'ordres'; did you mean 'orders'?",
     ("column = \"order\", key", "column = \"oder\", key"): "tables.lines.via.column: it names the column 'oder'",
     ("key = \"order_id\"", "key = \"order_nr\""): "tables.lines.via.key: it names the column 'order_nr'",
-    ("key = \"order_id\"", "key = \"shop\""): "tables.lines.via: on joins 'order' of type int64 and 'shop'",
     ("key = \"order_id\"", "keys = \"order_id\""): "tables.lines.via.keys: is not a key of a policy; did you mean 'key'?",
     ("via = { table = \"lines\", column = \"line\" }", "via = \"lines\""): "tables.parts.via: must name a table and a column, got text",
     ("via = { table = \"lines\", column = \"line\" }", "via = { table = \"parts\", column = \"line\" }"): "tables.parts.via.table: leads back to 'parts'",

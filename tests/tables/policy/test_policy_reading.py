@@ -250,7 +250,10 @@ SCHEMA = {
     "tables.visits.unit: unit names the column 'patient', which the table does not have": ('"patient_id"', '"patient"'),
     "tables.visits.unit: unit must be a column of whole numbers or text, but 'cost'": ('"patient_id"', '"cost"'),
     "tables.visits.columns.regon: the source has no such column; did you mean 'region'?": ("region =", "regon ="),
-    "tables.visits.columns.zzz: the source has no such column; it has patient_id": ("region =", "zzz ="),
+    "tables.visits.columns.zzz: the source has no such column; compare it with the names in the source": (
+        "region =",
+        "zzz =",
+    ),
     "tables.visits.columns.region.low: 'region' needs a column of numbers": ('values = "private"', "low = 0, high = 1"),
     "tables.visits.columns.day.low: must be a date such as 2024-01-31, because the column is of type date, got 3": (
         "low = 2024-01-01, high = 2024-12-31",

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from hush.tables.engines.duckdb import relation_of
 from hush.tables.policy import ColumnRule, Policy, TableRule
-from hush.tables.source import relation_of
 
 DAYS = datetime.date(2025, 1, 1), datetime.date(2025, 12, 31)
 

@@ -44,6 +44,11 @@ class Source:
     #: opens another connection of the same kind, for one query; None if the connection is used directly
     again: Callable[[], Any] | None = field(default=None, repr=False)
     reopen: Callable[[Any], Source] | None = field(default=None, repr=False)
+    #: the columns of a file of text whose type nobody declared, and how the file is read (`hush.tables.reading`): they
+    #: are text until a question says what they are
+    untyped: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    #: are its names the first line of a file? Without a line of names that is a person's row, so no error shows them
+    headed: bool = False
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from hush.tables.expression import operations
 from hush.tables.interrupt import interruptible
 from hush.tables.row_rule import how
 
-__all__ = ["ENGINE", "PARQUET_OPTIONS", "sql_of", "was_interrupted"]
+__all__ = ["ENGINE", "PARQUET_OPTIONS", "relation_of", "sql_of", "was_interrupted"]
 
 #: What `read_parquet` needs so that NaN are read as they are.
 PARQUET_OPTIONS = "can_have_nan=true"
@@ -33,6 +34,14 @@ def sql_of(backend: Any, relation: Any) -> str:
     """The SQL of an expression."""
     with step_by_step():
         return str(backend.compile(relation))
+
+
+def relation_of(backend: Any, name: str) -> Any:
+    """A table or view of DuckDB as an Ibis relation."""
+    with warnings.catch_warnings():
+        # Ibis 12 reads the schema through a name that DuckDB 2 deprecates
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return backend.table(name)
 
 
 def batches(source: Source, relation: Any, size: int) -> Iterator[Any]:

@@ -39,7 +39,7 @@ __all__ = [
     "find_java",
     "is_session",
     "must_be_ansi",
-    "read_file",
+    "read_parquet",
     "same_session",
     "view_of",
     "write_in_batches",
@@ -157,15 +157,9 @@ def read_all(session: Any) -> None:
         session.conf.set(name, value)
 
 
-def read_file(backend: Any, path: str, form: str) -> Any:
-    """A file or folder of Parquet or CSV as an Ibis relation."""
-    reader = session_of(backend).read
-    frame = (
-        reader.parquet(path)
-        if form == "parquet"
-        else reader.csv(path, header=True, inferSchema=True, sep="\t" if form == "tsv" else ",")
-    )
-    return view_of(backend, frame)
+def read_parquet(backend: Any, path: str) -> Any:
+    """A file or folder of Parquet as an Ibis relation."""
+    return view_of(backend, session_of(backend).read.parquet(path))
 
 
 def view_of(backend: Any, frame: Any) -> Any:

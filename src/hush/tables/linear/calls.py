@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hush.errors import InvalidParameter, called_like, one_of, places_of_equals, shown, whole
+from hush.tables.asked_types import of_ends, of_keys, with_types
 from hush.tables.bins import checked_edges
 from hush.tables.expression import must_have
 from hush.tables.linear.coding import CodedColumn
@@ -44,6 +45,7 @@ class WorkloadCalls:
 
         names = _column_names(self, columns, "marginals")
         given = dict(keys or {})
+        self = with_types(self, of_keys(names, given))
         if unknown := [name for name in given if name not in names]:
             raise InvalidParameter(f"keys names {shown(unknown[0])}, which is not one of the columns {list(names)}.")
         coded = [_with_values(self, name, given.get(name)) for name in names]
@@ -64,6 +66,7 @@ class WorkloadCalls:
         from hush.workload.line import Prefixes, Quantiles, Ranges
 
         (name,) = _column_names(self, [column], "ranges")
+        self = with_types(self, {name: of_ends(edges) or "text"})
         one_of("questions", questions, _KINDS)
         coded = _with_edges(self, name, edges)
         kinds = dict(zip(_KINDS, (Ranges, Prefixes, Quantiles), strict=True))
@@ -89,7 +92,10 @@ class WorkloadCalls:
         if not isinstance(edges, Mapping) or not edges:
             raise InvalidParameter("boxes needs the edges of a column; write edges={'age': range(0, 101, 5)}.")
         listed = dict(keys or {})
-        _column_names(self, [*edges, *listed], "boxes")
+        names = _column_names(self, [*edges, *listed], "boxes")
+        self = with_types(
+            self, {name: of_ends(ends) or "text" for name, ends in edges.items()} | of_keys(names, listed)
+        )
         coded = [_with_edges(self, name, given) for name, given in edges.items()]
         coded += [_with_values(self, name, given) for name, given in listed.items()]
         axes = {column.name: Ranges(column.size) if column.edges else column.size for column in coded}
@@ -119,6 +125,7 @@ class WorkloadCalls:
                 "levels must be mappings of the same values to their nodes; "
                 "write levels=[{'a': 'north', 'b': 'north', 'c': 'south'}]."
             )
+        self = with_types(self, of_keys((name,), list(mappings[0])))
         _, grouping = grouped_by_policy(self, (name,), list(mappings[0]), 1)
         assert grouping.keys is not None
         leaves = tuple(key[0] for key in grouping.keys)

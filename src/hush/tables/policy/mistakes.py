@@ -11,6 +11,7 @@ from typing import Any
 
 from hush.errors import LARGEST_BUDGET, InvalidParameter, nearest, places_of_equals, shown, type_and_size
 from hush.tables.policy.rules import PRIVATE, ROW, ColumnRule, TableRule, Via, is_private
+from hush.tables.reading import TYPES, reading_of
 
 __all__ = ["Mistake", "mistakes_in_tables", "must_be_right"]
 
@@ -62,6 +63,11 @@ def _in_table(place: str, rule: TableRule) -> Iterator[Mistake]:
         value = getattr(rule, key)
         if value is not None and (not isinstance(value, str) or not value.strip()):
             yield Mistake(f"{place}.{key}", f"must be text, got {shown(value)}.")
+    if rule.csv is not None:
+        try:
+            reading_of(rule.csv, None)
+        except InvalidParameter as failure:
+            yield Mistake(f"{place}.csv", str(failure))
     if not isinstance(rule.public, bool):
         yield Mistake(f"{place}.public", f"must be true or false, got {shown(rule.public)}.")
     elif rule.public:
@@ -170,6 +176,9 @@ def _in_column(place: str, rule: ColumnRule) -> Iterator[Mistake]:
     """The mistakes in one line of a column."""
     if not isinstance(rule.ask, bool):
         yield Mistake(f"{place}.ask", f"must be true or false, got {shown(rule.ask)}.")
+    if rule.type is not None and rule.type not in TYPES:
+        near = nearest(rule.type, TYPES) if isinstance(rule.type, str) else ""
+        yield Mistake(f"{place}.type", f"must be one of {', '.join(TYPES)}{'; ' + near + '?' if near else '.'}")
     wrong = [
         Mistake(f"{place}.{side}", text) for side in ("low", "high") if (text := _wrong_bound(getattr(rule, side)))
     ]

@@ -143,11 +143,19 @@ class Policy:
         return path if "://" in path or self.folder is None else str(self.folder / path)
 
     def _source(self, rule: TableRule) -> Source:
-        from hush.tables.source import open_source
+        from hush.tables.source import is_text_file, open_source
 
         given = rule.source
         source = self._place(str(given)) if isinstance(given, str | Path) else given
-        return open_source(source, name=rule.name, engine=rule.engine or "duckdb")
+        typed: dict[str, Any] = {}
+        if isinstance(source, str | Path) and is_text_file(str(source)):
+            lines = rule.columns or {}
+            types = {name: word for name, line in lines.items() if (word := line.as_text) is not None}
+            keys = [key for other in self.tables.values() for key in other.keys_of(rule, self.tables)]
+            typed = {"types": types, "csv": rule.csv, "fields": [*rule.owners, *keys, *lines]}
+        elif rule.csv is not None:
+            typed = {"csv": rule.csv}
+        return open_source(source, name=rule.name, engine=rule.engine or "duckdb", **typed)
 
     def _with_people(self, name: str, choose: Callable[[Iterable[str]], list[str]] | None = None) -> dict[str, Any]:
         """The rows of a table with the key of their person, and the columns that `choose` keeps."""

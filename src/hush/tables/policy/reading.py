@@ -136,6 +136,8 @@ def toml_value(value: Any) -> str:
     if isinstance(value, Via):
         parts = [(f.name, getattr(value, f.name)) for f in fields(Via)]
         return f"{{ {', '.join(f'{name} = {toml_value(part)}' for name, part in parts if part is not None)} }}"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key(name)} = {toml_value(part)}' for name, part in value.items())} }}"
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, datetime.date):

@@ -33,12 +33,29 @@ class ColumnRule:
     high: Bound = None
     #: the public list of values to group by, "private" (groups are found with a part of the budget) or None
     values: tuple[Any, ...] | Literal["private"] | None = None
+    #: the type of a column of a CSV or JSON file, a word of `hush.tables.reading.TYPES`; None: what its bounds or its
+    #: values are, else text
+    type: str | None = None
     #: False: the column is hidden, as if it were not listed
     ask: bool = True
 
     def __post_init__(self) -> None:
         if isinstance(self.values, list):
             object.__setattr__(self, "values", tuple(self.values))
+
+    @property
+    def as_text(self) -> str | None:
+        """What a text of this column is read as: the declared type, that of its bounds, or that of its values; None
+        where nothing says it.
+        """
+        if self.type is not None:
+            return self.type
+        listed = self.values if isinstance(self.values, tuple) else ()
+        known = self.low if self.low is not None else next(iter(listed), None)
+        if self.low is not None and not isinstance(known, date):
+            return "number"
+        words = ((bool, "boolean"), (int, "whole"), (date, "date"), (str, "text"))
+        return next((word for kind, word in words if isinstance(known, kind)), None)
 
     @property
     def private_bounds(self) -> bool:
@@ -99,6 +116,8 @@ class TableRule:
     public: bool = False
     #: the engine that reads the source; None: DuckDB, or the database of a URL
     engine: str | None = None
+    #: how a CSV file is read, in place of the defaults: delimiter, quote, encoding, decimal, dates, names
+    csv: Mapping[str, Any] | None = None
     #: the name of the people; tables of one population share one ledger and can be joined
     population: str | None = None
     #: instead of a unit: the table that has the person, and the key that leads to it
@@ -107,6 +126,19 @@ class TableRule:
     def __post_init__(self) -> None:
         if isinstance(self.unit, list):
             object.__setattr__(self, "unit", tuple(self.unit))
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The columns of this table that lead to the person of a row."""
+        if self.via is not None:
+            return tuple(self.via.on)
+        unit = (self.unit,) if isinstance(self.unit, str) else self.unit or ()
+        return () if self.unit == ROW else unit
+
+    def keys_of(self, other: TableRule, tables: Mapping[str, TableRule]) -> tuple[str, ...]:
+        """The columns of another table by which rows of this one find their person."""
+        parent = tables.get(self.via.table) if self.via is not None else None
+        return tuple(self.via.on.values()) if self.via and parent and parent.source is other.source else ()
 
     def may_ask(self, column: str) -> bool:
         """May an analyst use this column?"""

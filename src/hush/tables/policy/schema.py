@@ -36,7 +36,8 @@ def mistakes_in_schema(place: str, rule: TableRule, relation: Any) -> Iterator[M
             yield from _in_column(where, name, column, relation[name])
         else:
             hint = nearest(name, known)
-            yield Mistake(where, f"the source has no such column; {hint}?" if hint else _has(known))
+            more = f"{hint}?" if hint else "compare it with the names in the source."
+            yield Mistake(where, f"the source has no such column; {more}")
 
 
 def _in_unit(place: str, unit: Any, relation: Any) -> Iterator[Mistake]:
@@ -64,6 +65,8 @@ def _in_column(place: str, name: str, rule: ColumnRule, column: Any) -> Iterator
 def _in_bounds(place: str, name: str, rule: ColumnRule, column: Any) -> Iterator[Mistake]:
     """Bounds of a column that has no values to clip, and bounds of another type than the values."""
     kind = column.type()
+    if kind.is_timestamp() and isinstance(rule.low, datetime.date):
+        return  # the days of the times
     try:
         value_kind(name, column, dates=True)
     except InvalidParameter as failure:
@@ -78,7 +81,3 @@ def _in_bounds(place: str, name: str, rule: ColumnRule, column: Any) -> Iterator
             other = kind.is_date() != isinstance(bound, datetime.date)
             text = f"must be {wanted}, because the column is of type {kind}, got {bound}." if other else str(failure)
             yield Mistake(f"{place}.{side}", text)
-
-
-def _has(known: list[str]) -> str:
-    return f"the source has no such column; it has {', '.join(known[:20])}{', ...' * (len(known) > 20)}."

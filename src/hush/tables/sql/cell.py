@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hush.tables.expression import as_int64, constant, ibis
+from hush.tables.reading import as_type
 from hush.tables.sql.refusal import Refused
 
-__all__ = ["FAR", "Cell", "as_number", "by_day", "family", "literal", "nothing", "one_type", "span"]
+__all__ = ["FAR", "Cell", "as_asked", "as_number", "by_day", "family", "literal", "nothing", "one_type", "span"]
 
 #: The largest absolute value of a 64-bit integer, plus 1.
 FAR = 2**63
@@ -42,6 +43,8 @@ class Cell:
     private: bool = False
     #: by the policy, the groups of this column are to be found privately, whatever the statement lists
     found: bool = False
+    #: of a column of a text file whose type nobody declared: how its text is read (`hush.tables.reading`)
+    reading: Any = None
 
     @property
     def family(self) -> str:
@@ -108,12 +111,25 @@ def as_number(cell: Cell, node: Any = None) -> Cell:
         return replace(cell, column=ibis().null("float64"))
     if kind.is_boolean():
         return Cell(cell.column.cast("int64"), 0, 1, (0, 1), 1, cell.constant, cell.value)
+    if kind.is_string() and cell.reading is not None:
+        return as_asked(cell, "number")
     if not kind.is_numeric():
         raise Refused(f"a number is needed, but {said(node)} is of type {kind}; write TRY_CAST(... AS DOUBLE)", node)
     if kind.is_integer() and not kind.is_uint64():
         sure = cell.reach if kind.is_int64() else min(cell.reach, 1 << (8 * kind.nbytes))
         return replace(cell, column=cell.column if kind.is_int64() else as_int64(cell.column), reach=sure)
     return cell if kind.is_float64() else replace(cell, column=cell.column.cast("float64"), values=None)
+
+
+#: The type of a column of a text file beside values of a family.
+_WORDS = {"number": "number", "truth": "boolean", "date": "date", "time": "time"}
+
+
+def as_asked(cell: Cell, word: str) -> Cell:
+    """A column of a text file whose type nobody declared, as the values that the statement takes it for."""
+    if cell.reading is None or cell.family != "text":
+        return cell
+    return Cell(as_type(cell.column, word, cell.reading))
 
 
 def said(node: Any) -> str:
@@ -126,6 +142,9 @@ def one_type(cells: Iterable[Cell], node: Any) -> list[Cell]:
     beside dates are read as dates here.
     """
     found = list(cells)
+    said_by_others = {cell.family for cell in found if not is_null(cell) and cell.reading is None}
+    if len(said_by_others) == 1 and (word := _WORDS.get(said_by_others.pop())):
+        found = [as_asked(cell, word) for cell in found]
     kinds = {cell.family for cell in found if not is_null(cell)}
     if "text" in kinds and kinds & {"date", "time"}:
         found = [_as_date(cell, "date" in kinds, node) if cell.family == "text" else cell for cell in found]

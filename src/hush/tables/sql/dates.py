@@ -12,7 +12,7 @@ from typing import Any
 
 from hush.tables.expression import ibis
 from hush.tables.sql.casts import as_date
-from hush.tables.sql.cell import Cell, by_day
+from hush.tables.sql.cell import Cell, as_asked, by_day
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.row import Rows, handler
 
@@ -55,6 +55,7 @@ def _dated(node: Any, rows: Rows) -> Cell:
     cell = rows.of(node)
     if cell.family == "text" and isinstance(cell.value, str):
         cell = rows.of(_as_cast(node))
+    cell = as_asked(cell, "time")
     if cell.family not in ("date", "time"):
         raise Refused(
             f"a date is needed, but {node.sql()} is of type {cell.column.type()}; write TRY_CAST(... AS DATE)", node

@@ -100,7 +100,10 @@ def _opened(node: Any, policy: Catalogue, dialect: str) -> Scope:
     units = tuple(table.whose.columns)
     hidden = {*units, table.unit}
     asked = [column for column in table.columns if column not in hidden and rule.may_ask(column)]
-    columns = {column: declared(table[column], rule.column(column)) for column in asked}
+    untyped = {name: how for root in table.roots for name, how in root.source.untyped.items()}
+    columns = {
+        column: replace(declared(table[column], rule.column(column)), reading=untyped.get(column)) for column in asked
+    }
     return Scope(name, rule, table, columns, units, (node.alias or name,), dialect)
 
 

@@ -28,15 +28,17 @@ def row_condition(text: str, table: Any, dialect: str = "duckdb") -> Any:
 def _rows(table: Any, dialect: str) -> Rows:
     """The translation of expressions over the columns of a table."""
 
+    untyped = {name: how for root in table.roots for name, how in root.source.untyped.items()}
+
     def cell(node: Any) -> Cell:
         allow_only(node, "this", what="a column")
         if type(node.this).__name__ != "Identifier":
             raise Refused("name a column", node)
         found = matching(node.name, table.columns)
         if found is None:
-            hint = nearest(node.name, table.columns) or f"the columns are {', '.join(table.columns[:20])}"
+            hint = nearest(node.name, table.columns) or "print the table to see its columns"
             raise InvalidParameter(f"there is no column {shown(node.name)}; {hint}.")
-        return Cell(table[found])
+        return Cell(table[found], reading=untyped.get(found))
 
     return Rows(cell, dialect)
 
