@@ -23,6 +23,8 @@ os.environ["HUSH_CACHE"] = ""  # no test reads or writes the calibrations of the
 if str(HERE) not in sys.path:
     sys.path.insert(0, str(HERE))  # tests/reference.py is shared by several rooms
 
+pytest.register_assert_rewrite("tables.compare", "tables.reference", "reference")  # helpers say what differs
+
 import effort  # noqa: E402
 
 FOUND_IS_ENOUGH = (Phase.explicit, Phase.generate)  # shrinking costs minutes; HYPOTHESIS_PROFILE=shrink asks for it
@@ -44,8 +46,17 @@ SHARING = re.compile(r"tests/(tables|engines|learn|federated|explorer|report|rel
 FOUND = "HUSH_TESTS_CALIBRATIONS"  # the environment variable that tells the workers where they are kept
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--engine-messages` prints what an engine said when a query failed. Users never see it: it may quote a row."""
+    parser.addoption("--engine-messages", action="store_true", help="show errors of engines as the cause of hush's")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     effort.choose(config.option.markexpr)
+    if config.option.engine_messages:
+        from hush.tables.engines.contract import FAILURES_SHOWN
+
+        FAILURES_SHOWN.set(True)
     if FOUND not in os.environ:
         os.environ[FOUND] = tempfile.mkdtemp(prefix="hush-tests-")
         config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(FOUND), ignore_errors=True))

@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ibis import _
 
+import hush
 from hush import tables
 from hush.errors import HushError, InvalidParameter, Unsupported
 from hush.tables import count, histogram, mean, table
 from hush.tables.aggregation import ORDERS
-from hush.tables.engines.contract import WITHHELD, Engine
+from hush.tables.engines.contract import FAILURES_SHOWN, WITHHELD, Engine
 from hush.tables.keyed_hash import HASHES
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
@@ -85,6 +86,27 @@ def test_the_sentence_is_the_same_for_every_failure():
     ):
         with pytest.raises(type(passing)):
             list(engine(passing).batches(SimpleNamespace(), None, 1))  # type: ignore[arg-type]
+
+
+def test_developers_can_see_what_an_engine_said():
+    """`pytest --engine-messages` makes the engine's error the cause of the constant one; it is off everywhere else."""
+    query = failing().aggregate(s=tables.sum("s", low=0, high=9))
+    assert not FAILURES_SHOWN.get()
+    token = FAILURES_SHOWN.set(True)
+    try:
+        with pytest.raises(HushError) as caught:
+            query.aggregates().to_arrow()
+    finally:
+        FAILURES_SHOWN.reset(token)
+    assert str(caught.value) == WITHHELD and "secret diagnosis" in str(caught.value.__cause__)
+
+
+def test_nothing_in_hush_shows_what_an_engine_said():
+    """No command, option or environment variable turns the switch on."""
+    home = Path(hush.__file__).parent
+    users = {path.name for path in home.rglob("*.py") if "FAILURES_SHOWN" in path.read_text(encoding="utf-8")}
+    assert users == {"contract.py"}
+    assert (home / "tables/engines/contract.py").read_text(encoding="utf-8").count("FAILURES_SHOWN.") == 1
 
 
 def test_text_is_not_cast_to_numbers_or_dates():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from pathlib import Path
 from typing import Any
@@ -270,3 +271,27 @@ def test_nan_in_pandas_is_no_value():
     frame = pd.DataFrame({"who": [1, 2, 3], "x": [1.0, None, np.nan]})
     query = table(frame, unit="who").aggregate(s=hush.tables.sum("x", low=0, high=10))
     assert query.measures[0].answer({"s": found(query)[()]["s"]}) == 1.0
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1], pa.decimal128(5, 2)).cast(pa.decimal256(60, 2)),
+        pa.array([1], pa.duration("s")),
+        pa.array([b"x"], pa.large_binary()),
+        pa.array(["x"], pa.string_view()),
+        pa.array([np.float16(1.5)]),
+        pa.array([[1]], pa.large_list(pa.int8())),
+        pa.array([[(1, 2)]], pa.map_(pa.int8(), pa.int8())),
+        pa.nulls(1),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_a_frame_with_an_odd_column_opens_or_is_refused(column):
+    """No error of another library; the error names the types, which are public."""
+    refused = contextlib.nullcontext()
+    if str(column.type).startswith(("decimal256", "halffloat")):
+        refused = pytest.raises(InvalidParameter, match="a column of a type that DuckDB does not support")
+    with refused:
+        query = table(pa.table({"p": [1], "x": column}), unit="p").aggregate(n=count())
+        assert query.aggregates().to_arrow().num_rows == 1

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -248,15 +249,25 @@ def readable(node: Any) -> bool:
         return True
     if not arg.dtype.is_string():
         return bool(to.is_float64() and arg.dtype.is_numeric())
-    read = {
-        "is_float64": float,
-        "is_date": datetime.date.fromisoformat,
-        "is_timestamp": datetime.datetime.fromisoformat,
-    }
-    try:
-        return any(getattr(to, test)() and [parse(arg.value)] for test, parse in read.items()) and len(arg.value) < 40
-    except ValueError:
-        return False
+    return reads(arg.value, to)
+
+
+def reads(text: str, kind: Any) -> bool:
+    """Is a constant text a value of this type, in the one form that every engine reads in the same way?"""
+    clock = r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?"
+    forms: list[tuple[bool, str, Callable[[str], Any]]] = [
+        (kind.is_float64(), ".{1,40}", float),
+        (kind.is_date(), r"\d{4}-\d{2}-\d{2}", datetime.date.fromisoformat),
+        (kind.is_timestamp(), clock, datetime.datetime.fromisoformat),
+        (kind.is_uuid(), "[0-9a-fA-F-]{36}", uuid.UUID),
+    ]
+    for is_kind, form, read in forms:
+        if is_kind and re.fullmatch(form, text, re.ASCII):
+            try:
+                return read(text) is not None
+            except ValueError:
+                return False
+    return False
 
 
 def to_text(node: Any) -> bool:
@@ -346,7 +357,8 @@ RULES: tuple[Rule, ...] = (
     Rule("aggregates of a person's rows", _AGGREGATES, "any", always, PLAIN, PLAIN, PLAIN),
     # comparisons and choices
     Rule("comparisons and choices", _ALL_COMPARING, "of one type; whole numbers; numbers of which one is a float; a "
-         "decimal and whole constants; a date and a time, which is cast first", both(alike, alike_on_postgres), PLAIN,
+         "decimal and whole constants; dates, times and constants such as '2025-12-31', which are cast first",
+         both(alike, alike_on_postgres), PLAIN,
          PLAIN, PLAIN),
     Rule("", _ALL_COMPARING, "a float and a computed decimal", alike, PLAIN, PLAIN, REFUSED),
     Rule("", _ALL_COMPARING, "other types, but not text with another type, nor IN", text_alone, NULL, REFUSED, REFUSED),
@@ -477,28 +489,37 @@ def how(engine: str, node: Any) -> str:
 
 
 def aligned(node: Any, cast: Callable[[Any], Any] = lambda made: made) -> Any:
-    """The operation with the casts written out that an engine would add: a date beside times becomes a time. `cast` is
-    applied to each cast.
+    """The operation with the casts written out that an engine would add: a date beside times becomes a time, and a
+    constant text beside dates a date. `cast` is applied to each cast.
     """
-    ops, name = operations(), type(node).__name__
-    for names in TOGETHER.get(name, ()):
-        kinds = [value.dtype for value in values(node, names) if not value.dtype.is_null()]
-        times = [kind for kind in kinds if kind.is_timestamp()]
-        if not times or not any(kind.is_date() for kind in kinds) or not all(map(_dated, kinds)):
+    for names in TOGETHER.get(type(node).__name__, ()):
+        given = {name: getattr(node, name) for name in names}
+        kind = _common(values(node, names))
+        if kind is None:
             continue
 
-        def timed(value: Any, kind: Any = times[0]) -> Any:
-            return cast(ops.Cast(value, kind)) if value.dtype.is_date() else value
+        def as_kind(value: Any, kind: Any = kind) -> Any:
+            other = not value.dtype.is_null() and not same(value.dtype, kind) and not value.dtype.is_timestamp()
+            return cast(operations().Cast(value, kind)) if other else value
 
-        given = {name: getattr(node, name) for name in names}
         node = node.copy(
-            **{n: tuple(map(timed, v)) if isinstance(v, tuple) else v and timed(v) for n, v in given.items()}
+            **{n: tuple(map(as_kind, v)) if isinstance(v, tuple) else v and as_kind(v) for n, v in given.items()}
         )
     return node
 
 
-def _dated(kind: Any) -> bool:
-    return bool(kind.is_date() or kind.is_timestamp())
+def _common(parts: list[Any]) -> Any:
+    """The type in which dates meet times, and constant text meets dates, times or UUIDs; None if no cast is needed."""
+    real = [part for part in parts if not part.dtype.is_null()]
+    texts = [part for part in real if is_constant(part) and part.dtype.is_string()]
+    kinds = [part.dtype for part in real if part not in texts]
+    kind = next((kind for kind in kinds if kind.is_timestamp()), kinds[0] if kinds else None)
+    if kind is None or all(same(part.dtype, kind) for part in real):
+        return None
+    dated = all(other.is_date() or other.is_timestamp() for other in kinds)
+    if not dated and not all(other.is_uuid() for other in kinds):
+        return None
+    return kind if all(reads(part.value, kind) for part in texts) else None
 
 
 # -- the list as a table -----------------------------------------------------------------------------------------------

@@ -138,9 +138,9 @@ def own_connection() -> Any:
 def from_frame(frame: Any, backend: Any = None) -> Source:
     backend, name = backend or own_connection(), f"hush_{uuid.uuid4().hex}"
     table = as_arrow(frame)
-    backend.con.register(name, table)
     trouble = ""
     try:
+        backend.con.register(name, table)
         relation = relation_of(backend, name)
     except Exception:
         trouble = "source has a column of a type that DuckDB does not support, among " + ", ".join(

@@ -3,12 +3,16 @@
 # ruff: noqa: E501  (statements are kept on one line)
 from __future__ import annotations
 
+import datetime
+
+import pyarrow as pa
 import pytest
 from tables.sql.conftest import labs, visits
 from tables.sql.hostile import HOSTILE
 
 import hush
 from hush import Ledger
+from hush.tables.policy import ColumnRule, Policy, TableRule
 from hush.tables.sql import Refused, statement
 
 
@@ -160,3 +164,45 @@ def test_bad_arguments(policy):
             hush.sql(text, policy, **{"epsilon": 1.0, "delta": 1e-6, **given})
     with pytest.raises(hush.HushError, match="policy must be"):
         hush.sql("SELECT COUNT(*) FROM visits", "hush.toml", 1.0, 1e-6)
+
+
+def nested(step: str, column: str, times: int, where: str) -> str:
+    """A statement whose column is computed from itself, again and again, in subqueries."""
+    inner = f"SELECT patient_id, {column} AS t FROM visits"
+    for i in range(times):
+        inner = f"SELECT patient_id, {step} AS t FROM ({inner}) AS q{i}"
+    return f"EXPLAIN SELECT COUNT(*) FROM ({inner}) AS z WHERE {where}"
+
+
+@pytest.mark.parametrize(
+    ("step", "column", "where"),
+    [
+        ("t + t", "age", "t >= 0"),
+        ("t * t - t", "cost", "t >= 0"),
+        ("CAST(t / 2 AS BIGINT)", "cost", "t >= 0"),
+        ("CASE WHEN t > 5 THEN t + 1 ELSE t END", "age", "t >= 0"),
+        ("t || t", "ward", "LENGTH(t) >= 0"),
+        ("REPLACE(t, 'e', 'eeeeeeee')", "ward", "LENGTH(t) >= 0"),
+    ],
+)
+def test_a_statement_has_a_size(policy, step, column, where):
+    """Six hundred characters may stand for millions of operations, or for a text of gigabytes in one row."""
+    with pytest.raises(Refused, match=r"^an expression (has more than 10000 operations|uses String\w+ for a text)"):
+        statement(nested(step, column, 16, where), policy)
+
+
+def test_times_of_day_are_no_timestamps():
+    """Both were called a time, and their comparison ended in an error of another library."""
+    rows = pa.table(
+        {"p": [1], "d": [datetime.datetime(2025, 1, 1)], "tm": pa.array([datetime.time(3)], pa.time64("us"))}
+    )
+    policy = Policy({"v": TableRule(rows, unit="p", rows_per_unit=1, columns={"d": ColumnRule(), "tm": ColumnRule()})})
+    for condition in (
+        "d = tm",
+        "tm < d",
+        "COALESCE(d, tm) IS NULL",
+        "tm IN (DATE '2025-01-01')",
+        "NULLIF(tm, d) IS NULL",
+    ):
+        with pytest.raises(Refused, match="mixes"):
+            statement(f"SELECT COUNT(*) FROM v WHERE {condition}", policy)

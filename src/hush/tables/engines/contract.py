@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +16,17 @@ from hush.errors import HushError, Unsupported, shown
 from hush.tables.expression import ibis, operations, translation_error
 from hush.tables.row_rule import PLAIN, TITLES
 
-__all__ = ["WITHHELD", "Engine", "Source", "memory_tables", "step_by_step"]
+__all__ = ["FAILURES_SHOWN", "WITHHELD", "Engine", "Source", "memory_tables", "step_by_step"]
 
 #: The only message when an engine fails. The engine's message may quote a row, and no budget was spent to show one.
 WITHHELD = (
     "the query failed in the engine, perhaps because a value could not be converted or read; the engine's message is "
     "hidden because it may quote the data; run the expression in the engine to see it."
 )
+
+#: For developers only: the engine's error becomes the cause of the constant one, so that Python prints both. Nothing in
+#: hush sets it, and no environment variable or option of a command does: `pytest --engine-messages` sets it, in tests.
+FAILURES_SHOWN: ContextVar[bool] = ContextVar("FAILURES_SHOWN", default=False)
 
 #: Turns a source and an Ibis expression into Arrow batches of the given number of rows.
 Stream = Callable[["Source", Any, int], Iterator[Any]]
@@ -129,10 +134,10 @@ class Engine:
         except (HushError, translation_error()):
             raise
         except Exception as failure:
-            stopped = self.stopped(failure)
+            stopped, cause = self.stopped(failure), failure if FAILURES_SHOWN.get() else None
         if stopped:
             raise KeyboardInterrupt
-        raise HushError(WITHHELD)
+        raise HushError(WITHHELD) from cause
 
 
 def memory_tables(relation: Any) -> dict[str, Any]:

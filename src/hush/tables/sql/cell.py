@@ -78,7 +78,7 @@ def family(kind: Any) -> str:
         return "text"
     if kind.is_date():
         return "date"
-    return "time" if kind.is_timestamp() else str(kind)
+    return "time" if kind.is_timestamp() else "time of day" if kind.is_time() else str(kind)
 
 
 def literal(value: Any) -> Cell:

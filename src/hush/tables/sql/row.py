@@ -62,7 +62,7 @@ class Rows:
         try:
             self.lengths.check(cell.column.op())
         except Unsupported as failure:
-            raise Refused(str(failure).rstrip("."), node) from failure
+            raise Refused(str(failure)) from failure
         return cell
 
 
