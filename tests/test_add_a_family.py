@@ -135,6 +135,21 @@ def test_draws_need_a_tail_and_storage_needs_a_descriptor(logistic: Any) -> None
         hush.release(3, hush.Mechanism(Other(1.0), 1.0, step=0.5), ledger=None)
 
 
+def test_the_page_works_where_a_logistic_noise_is_known_already(logistic: Any) -> None:
+    """Whoever adds the example itself to hush leaves the page as it is."""
+    row = catalogue.family_of(logistic)
+    assert row is not None and row.name == "my_logistic"
+
+    @dataclasses.dataclass(frozen=True)
+    class Known(logistic):  # type: ignore[misc, valid-type]
+        pass
+
+    with catalogue.restored():
+        hush.register(dataclasses.replace(row, name="logistic", type=Known, unit=lambda: Known(1.0)))
+        assert type(hush.calibrate(1.0, 1e-6, family="logistic").noise) is Known
+        assert type(hush.calibrate(1.0, 1e-6, family="my_logistic").noise) is logistic
+
+
 def test_the_page_names_files_and_tests_that_exist() -> None:
     """Files of the new family itself do not exist."""
     text = PAGE.read_text()

@@ -131,15 +131,31 @@ def test_a_family_is_tested_at_home_and_in_its_theorem_only(room: str) -> None:
     assert found == [], "ask the family's descriptor (noise/family.py) instead of testing for its class"
 
 
+#: What a family's name is compared with, as variables and attributes are called. A model, a body or a kind of question
+#: may have the same name as a noise.
+OF_FAMILIES = {"family", "families", "law", "name", "names", "noise"}
+
+
+def _words(node: ast.AST) -> set[str]:
+    """The names of variables and attributes in an expression."""
+    inner = list(ast.walk(node))
+    return {one.id for one in inner if isinstance(one, ast.Name)} | {
+        one.attr for one in inner if isinstance(one, ast.Attribute)
+    }
+
+
 def name_tests(tree: ast.AST) -> list[tuple[int, str]]:
-    """Comparisons with a family's name as a string."""
-    found = []
+    """Comparisons of a noise, a family or a name with a family's name as a string."""
+    found: list[tuple[int, str]] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Compare):
-            sides = [inner for side in (node.left, *node.comparators) for inner in ast.walk(side)]
-            found += [(one.lineno, one.value) for one in sides if isinstance(one, ast.Constant) and one.value in NAMES]
-        elif isinstance(node, ast.MatchValue) and isinstance(node.value, ast.Constant) and node.value.value in NAMES:
-            found.append((node.value.lineno, node.value.value))
+        if isinstance(node, ast.Compare) and _words(node) & OF_FAMILIES:
+            tested: list[ast.AST] = [node.left, *node.comparators]
+        elif isinstance(node, ast.Match) and _words(node.subject) & OF_FAMILIES:
+            tested = [case.pattern for case in node.cases]
+        else:
+            continue
+        inner = [one for side in tested for one in ast.walk(side) if isinstance(one, ast.Constant)]
+        found += [(one.lineno, one.value) for one in inner if one.value in NAMES]
     return found
 
 
@@ -173,6 +189,8 @@ def test_the_walls_notice_what_they_are_for() -> None:
         (1, "osgt"),
         (1, "laplace"),
     ]
+    assert name_tests(ast.parse("match plan.family:\n    case 'stable':\n        pass\n")) == [(2, "stable")]
+    assert name_tests(ast.parse("if options.model == 'ball' or kind in ('interval', 'stable'): pass")) == []
 
 
 #: Annotations of arguments that may be anything, or hold many values.
