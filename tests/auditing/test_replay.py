@@ -284,6 +284,27 @@ def vector(rows: pa.Table) -> Any:
     return release, release.interval(), release.to_json()
 
 
+def spread(rows: pa.Table) -> Any:
+    query = table(rows).group_by("ward", keys=["a", "b", "c"], groups_per_unit=3).aggregate(n=tables.count_units())
+    return published(query.answer(1.0, 0.0, ledger=None))  # joint noise: one draw for the whole table
+
+
+def others(rows: pa.Table) -> Any:
+    query = table(rows).group_by("ward", keys="private", groups_per_unit=1).aggregate(n=tables.count_units())
+    return published(query.plan(*BUDGET, other=True, family="laplace").answer(ledger=None))
+
+
+def boxes(rows: pa.Table) -> Any:
+    asked = table(rows).boxes(edges={"age": range(0, 121, 40)}, keys={"ward": ["a", "b", "c"]}, rows_per_unit=1)
+    return repr(asked.answer(*BUDGET, ledger=None))
+
+
+def one_row_each(rows: pa.Table) -> Any:
+    one = table(rows).per_unit(n=lambda t: t.count(), spent=lambda t: t.cost.sum())
+    query = one.aggregate(s=tables.sum("spent", low=0, high=3000))
+    return published(query.answer(1.0, 0.0, ledger=None, family="laplace"))
+
+
 PIPELINES = [
     listed,
     private,
@@ -298,7 +319,39 @@ PIPELINES = [
     fit,
     written,
     vector,
+    spread,
+    others,
+    boxes,
+    one_row_each,
 ]
+MODELS = {
+    "ridge": lambda: hush.learn.Ridge(epsilon=2.0, delta=1e-5, bounds=BOX, target_bounds=(0, 15)),
+    "lasso": lambda: hush.learn.Lasso(epsilon=2.0, delta=1e-5, bounds=BOX, target_bounds=(0, 15), alpha=0.1),
+    "bayes": lambda: hush.learn.GaussianNB(epsilon=2.0, delta=1e-5, bounds=BOX, classes=(0, 1, 2)),
+    "components": lambda: hush.learn.PCA(n_components=2, epsilon=2.0, delta=1e-5, bounds=BOX),
+    "clusters": lambda: hush.learn.KMeans(n_clusters=2, epsilon=2.0, delta=1e-5, bounds=BOX),
+}
+BOX = [(0, 5)] * 3
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_nothing_is_found_in_a_fit_with_one_row_replaced(name: str) -> None:
+    """Every attribute of the model is compared, private ones too."""
+    rows = np.random.default_rng(5).uniform(0, 5, (90, 3))
+    other = rows.copy()
+    other[-1] = [5.0, 0.0, 5.0]
+
+    def fitted(data: Any) -> Any:
+        model = MODELS[name]()
+        target = np.arange(90) % 3 if name == "bayes" else data @ [1.0, 2.0, 0.5]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(data, target) if name in ("ridge", "lasso", "bayes") else model.fit(data)
+        return model, repr(model)
+
+    found = hush.audit.replay(fitted, rows, other)
+    assert found.draws > 0 and found.moved > 0 and not found.raised, found
+    assert not found.violated and not found.unsteady, found
 
 
 @pytest.mark.parametrize("function", PIPELINES, ids=lambda function: function.__name__)
@@ -332,6 +385,19 @@ def test_a_stream_of_a_ledger_file_adds_no_period(tmp_path: Path) -> None:
         with pytest.raises(Unsupported, match="made-up data"):
             hush.audit.replay(lambda ages: running.add(len(ages)).total.value, AGES, FEWER)
         assert running.periods == 0
+
+
+def test_a_payment_of_a_ledger_file_draws_nothing_inside(tmp_path: Path) -> None:
+    made = hush.Mechanism(hush.Laplace(2.0), hush.Sensitivity(linf=1.0, l0=1), 1.0, integers=True)
+    with hush.Ledger(tmp_path / "real.ledger", epsilon=3.0, delta=1e-5) as ledger:
+        payment = ledger.spend(made.charge.repeated(3))
+
+        def paid_before(ages: list[float]) -> Any:
+            return payment.noise(made, np.array([len(ages)], dtype=np.int64))
+
+        with pytest.raises(Unsupported, match="made-up data"):
+            hush.audit.replay(paid_before, AGES, FEWER)
+        assert payment.left(made.charge) == 3
 
 
 def test_noise_of_a_payment_is_never_drawn_from_recorded_bits() -> None:

@@ -14,7 +14,7 @@ from hush.ledger.blocks import must_have_blocks
 from hush.ledger.display import as_card, in_words
 from hush.ledger.entry import Cap, Entry, as_entry, moment, text_of
 from hush.ledger.notebook import card
-from hush.ledger.payment import Payment
+from hush.ledger.payment import IN_MEMORY, Payment
 from hush.ledger.refusal import must_be_source, refusal
 from hush.ledger.series import Turn, WithSeries, charged_before, kept_answer
 from hush.ledger.store import LedgerStore, ledger_path, new_cap
@@ -252,7 +252,7 @@ class Ledger(WithSeries):
                 f"this release was charged on {entry.time[:10]} to another block of time or another account, and no "
                 "answer of it was kept; ask for it there, or ask for another release. Nothing more was spent."
             )
-        place = "a ledger in memory" if self.path is None else str(self.path)
+        place = IN_MEMORY if self.path is None else str(self.path)
         return Payment(entry.charges, entry, place, keeper=self.keep_answer, kept=kept)
 
     # -- the data, and the end --------------------------------------------------------------------------------

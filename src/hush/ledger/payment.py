@@ -26,12 +26,15 @@ from hush.sampling.choice import largest
 from hush.sampling.entropy import Bits, Entropy, must_be_entropy
 from hush.sampling.exact import draw, draw_from
 from hush.sampling.mechanism import FURTHEST, Mechanism
-from hush.sampling.witness import cells, witness
+from hush.sampling.witness import cells, must_not_be_watched, witness
 
 if TYPE_CHECKING:
     from hush.ledger.ledger import Ledger
 
-__all__ = ["Draws", "Payment", "must_be_payment", "must_be_secure", "pay", "unaccounted"]
+__all__ = ["IN_MEMORY", "Draws", "Payment", "must_be_payment", "must_be_secure", "pay", "unaccounted"]
+
+#: What a receipt names instead of a file.
+IN_MEMORY = "a ledger in memory"
 
 Steps = NDArray[np.int64]
 _Made = TypeVar("_Made")
@@ -302,6 +305,8 @@ class Payment:
 
     def _take(self, what: Mechanism | Charge, part: str, times: int | None) -> int:
         _must_be_here(self._process)  # before the lock, which a fork may have copied while it was held
+        if self._entry is not None and self._place != IN_MEMORY:
+            must_not_be_watched(self._place)
         with self._lock:
             return self._taken(what, part, times)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hush.errors import InvalidParameter, LedgerError, shown
-from hush.ledger.payment import Payment
+from hush.ledger.payment import IN_MEMORY, Payment
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge
 from hush.sampling.witness import must_not_be_watched
@@ -152,7 +152,7 @@ class Streams:
                 raise InvalidParameter(f"the stream has a period {shown(label)} already, which is not period {number}.")
             freeze(known)
             entry = log.entries[record.number - 1]
-            payment = Payment(entry.charges, entry, "a ledger in memory" if store.path is None else str(store.path))
+            payment = Payment(entry.charges, entry, IN_MEMORY if store.path is None else str(store.path))
             made = stream_rows.Period(number, label, tuple(draw(payment)), mac)
             stream_rows.append(connection, record, last, made)
         store.keep(log, account)
