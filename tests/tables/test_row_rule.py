@@ -6,6 +6,7 @@ import decimal
 import itertools
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import effort
@@ -18,7 +19,8 @@ from tables import hostile_expressions as hostile
 import hush.tables
 from hush.errors import Unsupported
 from hush.tables.engines import ENGINES
-from hush.tables.row_rule import NULL, PLAIN, REFUSED, RULES, TITLES, how, is_quick
+from hush.tables.expression import ROWWISE_MODULES
+from hush.tables.row_rule import NULL, PLAIN, REFUSED, RULES, TITLES, as_markdown, how, is_quick
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12 on DuckDB 2
 
@@ -87,6 +89,15 @@ def test_what_is_not_on_the_list_is_refused():
     assert all(getattr(rule, engine) in (PLAIN, NULL, REFUSED) for rule in RULES for engine in TITLES)
 
 
+def test_every_operation_of_ibis_was_considered():
+    """An operation that a new Ibis brings is refused until it has a rule; these have none."""
+    kinds = [kind for kind in vars(ops).values() if isinstance(kind, type) and issubclass(kind, ops.Value)]
+    rowwise = [kind for kind in kinds if kind.__module__.rpartition(".")[2] in ROWWISE_MODULES]
+    usual = [kind for kind in rowwise if not issubclass(kind, ops.Reduction | ops.Analytic | ops.Impure)]
+    without = {kind.__name__ for kind in usual if not kind.__subclasses__()} - {n for rule in RULES for n in rule.names}
+    assert without == {"BaseConvert", "RowID", "ScalarParameter", "TimestampRange", "Unnest"}
+
+
 def test_text_meets_text_only():
     """An engine would cast the text; for IN, DuckDB does so outside of its TRY."""
     t = hush.tables.table(pa.table({"p": [1, 2], "s": ["x", "1"]}), unit="p")
@@ -102,3 +113,10 @@ def test_text_meets_text_only():
 def test_patterns_that_take_long_are_known(pattern, quick):
     """Java and PostgreSQL try the quantifiers of a pattern one inside the other."""
     assert is_quick(pattern) is quick
+
+
+def test_the_list_in_the_docs_is_this_list():
+    """To write it again: python -c "from hush.tables.expression import ROWWISE_MODULES
+    from hush.tables.row_rule import as_markdown; print(as_markdown())"."""
+    page = Path(__file__).parents[2] / "docs" / "tables.md"
+    assert as_markdown() in page.read_text(encoding="utf-8")

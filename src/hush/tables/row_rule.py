@@ -336,9 +336,8 @@ class Rule:
 
 
 _CALCULATED = "Power Sqrt Exp Ln Log Log2 Log10 Sin Cos Tan Cot Asin Acos Atan Atan2 Degrees Radians"
-_PARTS = (
-    "ExtractYear ExtractQuarter ExtractMonth ExtractDay ExtractDayOfYear ExtractWeekOfYear ExtractHour ExtractMinute"
-)
+_DAYS = "ExtractYear ExtractQuarter ExtractMonth ExtractDay ExtractDayOfYear ExtractWeekOfYear"
+_PARTS = f"{_DAYS} ExtractHour ExtractMinute ExtractSecond"
 _LISTS = "ArrayAll ArrayAny ArrayConcat ArrayContains ArrayDistinct ArrayFlatten ArrayIndex ArrayIntersect ArrayMax"
 _MORE_LISTS = (
     "ArrayMean ArrayMin ArrayMode ArrayPosition ArrayRemove ArrayRepeat ArraySlice ArraySort ArraySum ArrayUnion"
@@ -526,11 +525,11 @@ def _common(parts: list[Any]) -> Any:
 
 
 def as_markdown() -> str:
-    """The list as the table of docs/tables.md."""
-    head = f"| | operations of Ibis | arguments | {' | '.join(TITLES.values())} |"
-    lines = [head, "|---" * 6 + "|"]
+    """The list as the table of docs/tables.md, without the operations that hush adds."""
+    lines = [f"| operations of Ibis | arguments | {' | '.join(TITLES.values())} |", "|---" * 5 + "|"]
     for rule in RULES:
-        names = ", ".join(f"`{name}`" for name in rule.names)
-        ways = " | ".join(getattr(rule, engine) for engine in TITLES)
-        lines.append(f"| {rule.what} | {names} | {rule.arguments} | {ways} |")
+        if rule.what != "hush's own":
+            names = ", ".join(f"`{name}`" for name in rule.names)
+            ways = " | ".join(getattr(rule, engine) for engine in TITLES)
+            lines.append(f"| {names} | {rule.arguments} | {ways} |")
     return "\n".join(lines)
