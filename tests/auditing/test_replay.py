@@ -173,8 +173,8 @@ def test_a_function_that_is_random_by_itself_is_unsteady() -> None:
 
 
 def visits(people: range) -> pa.Table:
-    """Three rows for each person; each person has one ward and ages that nobody else has."""
-    made = [(p, "abc"[p % 3], 20 + p % 60, 100.0 * (p % 17)) for p in people for _ in range(3)]
+    """Three rows for each person, of which limits keep some; each person has one ward, and an age of their own."""
+    made = [(p, "abc"[p % 3], 20 + p % 60, 100.0 * (p % 17) + 7.0 * row) for p in people for row in range(3)]
     return pa.table(
         {
             "person": pa.array([row[0] for row in made], type=pa.int64()),
@@ -324,6 +324,25 @@ PIPELINES = [
     boxes,
     one_row_each,
 ]
+
+
+def test_a_leak_inside_of_hush_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parity of an exact number decides a rounding: far less than the noise, and seen at once."""
+    from hush.tables import execution
+
+    real = execution.noisy_columns
+
+    def leaking(columns: Any, spent: Any, draws: Any) -> Any:
+        made = real(columns, spent, draws)
+        odd = int(np.sum(np.asarray(next(iter(columns.values()))))) % 2
+        return {name: column + 1e-9 * odd for name, column in made.items()}
+
+    assert not hush.audit.replay(listed, HERE, GONE).violated
+    monkeypatch.setattr(execution, "noisy_columns", leaking)
+    found = hush.audit.replay(listed, HERE, GONE)
+    assert "returned" in kinds(found), found
+
+
 MODELS = {
     "ridge": lambda: hush.learn.Ridge(epsilon=2.0, delta=1e-5, bounds=BOX, target_bounds=(0, 15)),
     "lasso": lambda: hush.learn.Lasso(epsilon=2.0, delta=1e-5, bounds=BOX, target_bounds=(0, 15), alpha=0.1),

@@ -30,6 +30,7 @@ HANEY = "Haney, Desfontaines, Hartman, Shrestha, Hay 2022"
 SUMS = "Casacuberta, Shoemate, Vadhan, Wagaman 2022, CCS"
 FIRE = "Haeberlen, Pierce, Narayan 2011, USENIX Security"
 RECORD = "Cebere, Erb, Desfontaines, Bellet, Fitzsimons 2026, PETS"
+UNDER_FIRE = "https://www.usenix.org/conference/usenix-security-11/differential-privacy-under-fire"
 _ARXIV = "https://arxiv.org/abs/"
 _GITHUB = "https://github.com/"
 
@@ -475,17 +476,17 @@ SIDE_EFFECTS = (
     ),
     Exhibit(
         "test_a_query_that_waits_for_one_row",
-        "PINQ, Airavat",
+        "PINQ, some in Airavat too",
         FIRE,
-        "https://www.usenix.org/conference/usenix-security-11",
+        UNDER_FIRE,
         "Code in a query waits where it meets one person's row.",
         "No code of the caller runs on rows.",
     ),
     Exhibit(
         "test_a_query_that_leaves_a_mark",
-        "PINQ, Airavat",
+        "PINQ, some in Airavat too",
         FIRE,
-        "https://www.usenix.org/conference/usenix-security-11",
+        UNDER_FIRE,
         "Code in a query sets a variable where it meets one person's row.",
         "As above.",
     ),
@@ -493,7 +494,7 @@ SIDE_EFFECTS = (
         "test_a_budget_that_depends_on_a_row",
         "PINQ",
         FIRE,
-        "https://www.usenix.org/conference/usenix-security-11",
+        UNDER_FIRE,
         "A query asks further queries where it meets one person's row: the budget tells.",
         "Charges follow from the question alone.",
     ),

@@ -55,6 +55,8 @@ def test_randomised_response_that_skips_a_bit() -> None:
 
 def test_projection_that_lost_its_scale() -> None:
     """A sketch whose precision was computed from another exponent rounded values away. hush has no such sketch."""
+    kept = 2.0**3  # the place of the last bit, from the exponent of the wrong number
+    assert math.floor(7.0 / kept) * kept == 0.0
     assert not hasattr(hush, "alp") and not hasattr(tables, "alp")
     made = hush.Mechanism.of(hush.calibrate(1.0, 0.0, 1.0, family="laplace"))
     for value in (7.0, 0.1, 1e6 + 0.5, 2.0**-20):
