@@ -72,7 +72,7 @@ def poisson_loader(loader: Any, batches: int, entropy: Entropy | None = None) ->
         return loader
     if isinstance(loader.dataset, IterableDataset):
         raise Unsupported("rows that can only be read in order cannot be sampled; use a data set with places.")
-    rows = len(loader.dataset)  # type: ignore[arg-type]
+    rows = len(loader.dataset)
     if rows == 0:
         raise InvalidParameter("the data set has no rows, so the form of a batch is unknown; leave no data set empty.")
     return DataLoader(

@@ -35,7 +35,7 @@ def engine(*, batches: int, divisor: float, exact: bool = True) -> Any:
     divisor = positive("divisor", divisor, "write the size of a batch that you expect, such as divisor=50")
     _register()
 
-    class PublicEngine(PrivacyEngine):  # type: ignore[misc]
+    class PublicEngine(PrivacyEngine):
         """Opacus' engine with a public rate, number of steps and divisor."""
 
         def __init__(self) -> None:
