@@ -15,12 +15,9 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
-import duckdb
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
 from printed import ROOT, agrees, assert_shown, rows
 
@@ -292,8 +289,10 @@ def _commands(page: Path) -> list[list[str]]:
     return found
 
 
-def _people(columns: str) -> pa.Table:
-    """Made-up rows with these columns, for files that a page takes for granted."""
+def _people(columns: str) -> Any:
+    """Made-up rows with these columns as an Arrow table, for files that a page takes for granted."""
+    import pyarrow as pa  # not in the environment of `make test-torch`
+
     size, cells = 3000, np.arange(3000)
     known = {
         **dict.fromkeys(("patient", "id"), cells // 2),
@@ -314,10 +313,14 @@ GIVEN = {"2025-01.parquet": "patient ward", "people.parquet": "person_id ward se
 
 def _provide(name: str) -> None:
     """Make a file that a command reads and that no earlier command of its page wrote."""
+    import duckdb
+    from pyarrow.csv import write_csv
+    from pyarrow.parquet import write_table
+
     if name in GIVEN:
-        pq.write_table(_people(GIVEN[name]), name)
+        write_table(_people(GIVEN[name]), name)
     elif name == "people.csv":
-        pa.csv.write_csv(_people("person_id age children spending"), name)
+        write_csv(_people("person_id age children spending"), name)
     elif name == "visits.duckdb":
         visits = _people("id day")
         with duckdb.connect(name) as own:
