@@ -38,6 +38,7 @@ from hush.errors import InvalidParameter, places_of_equals, reject, shown, type_
         (None, "None"),
         (Fraction(1, 3), "Fraction(1, 3)"),
         (Decimal("0.10"), "Decimal('0.10')"),
+        (Decimal("nan"), "Decimal('NaN')"),
         (datetime.date(2024, 1, 31), "datetime.date(2024, 1, 31)"),
         (np.float64(3.0), "3.0"),
         ((0, 30), "(0, 30)"),

@@ -741,3 +741,34 @@ def test_no_optional_library_is_imported_elsewhere() -> None:
             assert guarded or found[2] in later.get(path.name, set()), (
                 f"{path.name}:{number + 1} imports {found[2]} without `needs`"
             )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("groupby", "write group_by(...)"),
+        ("agg", "write aggregate(...)"),
+        ("head", "rows of people are not shown"),
+        ("to_pandas", "rows of people are not shown"),
+        ("filtr", "did you mean 'filter'"),
+        ("age", "write table['age'] for its column"),
+    ],
+)
+def test_an_attribute_of_another_library_has_a_hint(name: str, hint: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(hint)):
+        getattr(visits(), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("median", "write quantile(column, 0.5, low=0, high=100)"),
+        ("std", "write variance(column, low=0, high=100)"),
+        ("nunique", "write count_units()"),
+        ("meann", "did you mean 'mean'"),
+    ],
+)
+def test_an_aggregate_by_its_name_elsewhere_has_a_hint(name: str, hint: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(hint)):
+        getattr(tables, name)
+    assert not hasattr(tables, "__wrapped__")

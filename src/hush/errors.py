@@ -267,7 +267,10 @@ def _is_short(value: object) -> bool:
     if type(value) in (str, bytes) or isinstance(value, os.PathLike):
         return len(str(value)) <= _LONG_TEXT
     if isinstance(value, int | Fraction | Decimal) and type(value) in (int, Fraction, Decimal):
-        return abs(value) < _LARGE
+        try:
+            return bool(-_LARGE < value < _LARGE)
+        except ArithmeticError:  # Decimal("nan")
+            return True
     plain = (type(None), bool, float, complex, date, datetime, time, timedelta, type(...))
     return type(value) in plain or isinstance(value, enum.Enum)
 

@@ -64,3 +64,32 @@ def test_a_ledger_with_blocks_is_shown_by_block(file: Path, tmp_path: Path, caps
     out = capsys.readouterr().out
     assert "the budget is for each value of month" in out
     assert "block  month 1: spent epsilon 0.9, 90.0 %" in out and "block  month 2: spent epsilon 0.5, 50.0 %" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("answer nowhere.csv --unit id --count --epsilon 1 --pure", "hush: source names the file 'nowhere.csv'"),
+        ("policy new visits.parquet", "write hush policy new hush.toml --source visits.parquet --unit COLUMN."),
+        ("policy new mine.toml", "write hush policy new mine.toml --source visits.parquet --unit COLUMN."),
+        ("policy check typo.toml", 'a text is written in quotes; write unit = "patient" in line 3.'),
+    ],
+)
+def test_what_is_typed_without_an_option_keeps_its_name(
+    words: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("typo.toml").write_text('[tables.visits]\nsource = "visits.parquet"\nunit = patient\n')
+    assert main(words.split()) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_groups_that_are_left_out_and_facts_have_their_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "many.csv"
+    file.write_text("id,w\n" + "".join(f"{i},{i % 40}\n" for i in range(200)))
+    asked = ["answer", str(file), "--each-row", "--by", "w", "--keys", ",".join(map(str, range(40))), "--count"]
+    assert main([*asked, "--epsilon", "1", "--pure", "--family", "laplace"]) == 0
+    out = capsys.readouterr().out
+    assert "more groups; --all shows all" in out and "not covered: each row" in out

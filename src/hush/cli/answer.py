@@ -155,13 +155,15 @@ def written(options: argparse.Namespace, made: Any) -> None:
 
 def _print(options: argparse.Namespace, shown: Any, figures: list[Any], tables: list[Any], where: str) -> None:
     """Print the answer, or the receipt of an answer that is in a file."""
+    from hush.tables.answer import ALL_GROUPS
+
     if options.json:
         print(document(shown, figures, tables))
         print(where, file=sys.stderr) if where else None
     elif where:
         _receipt(options, shown.receipt, where)
     else:
-        print(shown.described() if options.all else shown)
+        print(shown.described() if options.all else str(shown).replace(ALL_GROUPS, "--all shows all", 1))
     if not options.json:
         if figures:
             print("", *map(in_words, figures), sep="\n")

@@ -9,6 +9,8 @@ __all__ = ["in_options"]
 
 #: A hint that is a call in Python, such as "; write group_by('ward', keys=['a'])."
 _CALL = re.compile(r"; write [^;]*?\b[a-z_][a-z_.]*\([^;]*\.$")
+#: What is typed without an option.
+_PLACES = ("source", "file")
 _VALUE = r"""("[^"]*"|'[^']*'|\([^()]*\)|[\w+-]+(?:\.\w+)?)?"""
 
 
@@ -27,7 +29,8 @@ def in_options(text: str, options: argparse.Namespace) -> str:
     if "--" in text or "policy" in text or getattr(options, "command", "") == "sql":
         return text
     text = _CALL.sub(".", text)
-    names = "|".join(sorted((re.escape(name) for name in vars(options)), key=len, reverse=True))
+    typed = [name for name in vars(options) if name not in _PLACES or hasattr(options, "policy_command")]
+    names = "|".join(sorted(map(re.escape, typed), key=len, reverse=True))
 
     def option(found: re.Match[str]) -> str:
         value = (found.group(2) or "").strip("'\"")

@@ -38,6 +38,12 @@ The draft has the names and types of the columns. No row is used for it.""",
 def _new(options: argparse.Namespace) -> None:
     from hush.tables.policy.draft import draft, table_name
 
+    if options.source is None:
+        data = options.file.endswith((".parquet", ".csv", ".json", ".duckdb", ".db", ".xlsx")) or "://" in options.file
+        names = ("hush.toml", options.file) if data else (options.file, "visits.parquet")
+        raise InvalidParameter(
+            f"--source is needed; write hush policy new {names[0]} --source {names[1]} --unit COLUMN."
+        )
     if os.path.lexists(options.file):
         raise InvalidParameter(f"{options.file} already exists; choose another name, and copy its section by hand.")
     inside = options.table if _is_database(options.source) else None
@@ -112,7 +118,7 @@ def register(command: Command) -> None:
     sub = subcommands(policy, "policy_command", "new|check|show", _EXAMPLES)
 
     new = sub("new", _new, "write a commented draft from the names and types of the columns")
-    new.add_argument("--source", required=True, metavar="SOURCE", help="a file, a pattern, or a database")
+    new.add_argument("--source", metavar="SOURCE", help="a file, a pattern, or a database")
     new.add_argument("--unit", metavar="COLUMNS", help="the column, or comma list, that identifies a person")
     new.add_argument("--each-row", action="store_true", help="each row is a person of its own, in place of --unit")
     table = "the table's name in the policy (default: from the source); of a database, the table to read"

@@ -80,7 +80,7 @@ def wrapped(text: str, *, hang: int = 0) -> list[str]:
 
 def fact_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
     """The lines of named facts, each name in a column of its own."""
-    return [line for name, text in facts for line in wrapped(f"{name + ':':11}{text}", hang=11)]
+    return [line for name, text in facts for line in wrapped(f"{name + ':':<10} {text}", hang=11)]
 
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], facts: Iterable[tuple[str, str]] = ()) -> str:

@@ -13,6 +13,8 @@ without noise: they are not private.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hush.tables.advice import Advice, LimitsPlan, advise
 from hush.tables.answer import Answer
 from hush.tables.contribution import Part, Reach
@@ -78,3 +80,27 @@ __all__ = [
     "table",
     "variance",
 ]
+
+#: Aggregates by the names that they have elsewhere.
+_ELSEWHERE = {
+    "average": "mean(column, low=0, high=100)",
+    "avg": "mean(column, low=0, high=100)",
+    "count_distinct": "count_units()",
+    "median": "quantile(column, 0.5, low=0, high=100)",
+    "nunique": "count_units()",
+    "percentile": "quantile(column, 0.5, low=0, high=100)",
+    "std": "variance(column, low=0, high=100)",
+    "stddev": "variance(column, low=0, high=100)",
+    "var": "variance(column, low=0, high=100)",
+}
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for one of these
+
+    def __getattr__(name: str) -> object:
+        from hush.errors import nearest
+
+        hint = f"write {_ELSEWHERE[name]}" if name in _ELSEWHERE else nearest(name, __all__)
+        raise AttributeError(
+            f"module 'hush.tables' has no attribute '{name}'" + (f"; {hint}" if hint else ""), name=name
+        )

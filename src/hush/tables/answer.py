@@ -28,6 +28,9 @@ Array = NDArray[np.float64]
 _SHOWN = 20  # groups that a printed answer shows
 _SHOWN_IN_NOTEBOOKS = 50
 
+#: How the groups that a table on the screen leaves out are shown.
+ALL_GROUPS = "described() shows all"
+
 
 @dataclass(frozen=True, eq=False)
 class Answer(MadeFromAnswer):
@@ -201,7 +204,7 @@ class Answer(MadeFromAnswer):
         rows, mark = self._marked_rows(most)
         lines = text_table(self._heads(), rows, chart, heading=self.names[0] if chart else "")
         if len(self) > most:
-            lines.append(f"... and {len(self) - most} more {self._row_word(len(self) - most)}")
+            lines.append(f"... and {len(self) - most} more {self._row_word(len(self) - most)}; {ALL_GROUPS}")
         if self._nothing:
             lines.append(self._nothing)
         if mark:

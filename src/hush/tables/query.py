@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from hush.calibration.extreme import asked_budget, extreme_budgets
-from hush.errors import IncompleteCall, InvalidParameter, called_like, shown, within
+from hush.errors import IncompleteCall, InvalidParameter, called_like, nearest, shown, within
 from hush.privacy.charge import Budget
 from hush.tables.accuracy import Planning
 from hush.tables.advice.plan import LimitsPlan
@@ -106,6 +106,21 @@ def table(
     return Table(**with_unit(opened, unit, population=population), limits=Limits(max_rows))
 
 
+#: Rows of people are never shown, whatever the name of the method in other libraries.
+_ROWS = ("head", "tail", "show", "collect", "to_pandas", "toPandas", "to_arrow", "execute", "iloc", "loc", "values")
+
+
+def _hint(name: str) -> str:
+    """The call that an attribute of another library's table stands for."""
+    if name in _ROWS:
+        return "; rows of people are not shown: ask for numbers, such as aggregate(n=count_units())"
+    if name in ("agg", "groupby", "where", "assign", "merge", "describe"):
+        known = {"agg": "aggregate", "groupby": "group_by", "where": "filter", "assign": "mutate", "merge": "join"}
+        return f"; write {known.get(name, 'aggregate')}(...)"
+    near = nearest(name, [one for one in dir(Table) if not one.startswith("_")])
+    return f"; {near}" if near else ""
+
+
 @dataclass(frozen=True, repr=False)
 class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
     """A table of people's rows. `t["column"]` is an Ibis column to build expressions from."""
@@ -117,7 +132,7 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
         """Called only where there is no such attribute. A column is t["name"]: it may have the name of a method."""
         if not name.startswith("_") and name in self.columns:
             raise AttributeError(f"a table has no attribute {shown(name)}; write table[{shown(name)}] for its column.")
-        raise AttributeError(f"a table has no attribute {shown(name)}.")
+        raise AttributeError(f"a table has no attribute {shown(name)}{_hint(name)}.")
 
     def __repr__(self) -> str:
         return f"Table(unit={shown(self.whose.words)}, columns={list(self.columns)})"

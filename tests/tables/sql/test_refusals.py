@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 import pyarrow as pa
 import pytest
@@ -206,3 +207,18 @@ def test_times_of_day_are_no_timestamps():
     ):
         with pytest.raises(Refused, match="mixes"):
             statement(f"SELECT COUNT(*) FROM v WHERE {condition}", policy)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SELECT MIN(m) FROM (SELECT patient_id, SUM(seen_at) AS m FROM visits GROUP BY patient_id)", "EXTRACT(YEAR FROM"),
+        ("SELECT AVG(seen_at) AS m FROM visits", "DATE_DIFF('day', DATE '2025-01-01', seen_at)"),
+        ("SELECT AVG(note) AS m FROM visits", "TRY_CAST(note AS DOUBLE) if it holds numbers, or CASE WHEN note = 'a'"),
+        ("SELECT COUNT(EPOCH(seen_at)) AS m FROM visits", "the function EPOCH is not on the list"),
+    ],
+)  # fmt: skip
+def test_the_advice_fits_the_type_and_names_what_was_typed(policy, text, words):
+    """A time is no double, and TIMETOUNIX is not what the analyst wrote."""
+    with pytest.raises(Refused, match=re.escape(words)):
+        statement(text, policy)

@@ -33,7 +33,7 @@ def rules_of(path: Path) -> tuple[dict[str, TableRule], list[Mistake]]:
         reason = getattr(failure, "strerror", None) or "it is not text in UTF-8"
         raise InvalidParameter(f"the policy {shown(str(path))} cannot be read: {reason}.") from None
     except tomllib.TOMLDecodeError as failure:
-        raise InvalidParameter(f"the policy {shown(str(path))} is not TOML: {failure}.") from None
+        raise InvalidParameter(f"the policy {shown(str(path))} is not TOML: {_mistake(path, str(failure))}.") from None
     mistakes = list(_unknown("", document, ["tables"]))
     tables: dict[str, TableRule] = {}
     found = document.get("tables", {})
@@ -46,6 +46,17 @@ def rules_of(path: Path) -> tuple[dict[str, TableRule], list[Mistake]]:
         else:
             mistakes.append(Mistake(place, f"must be a table; write [{place}]."))
     return tables, mistakes
+
+
+def _mistake(path: Path, reason: str) -> str:
+    """What is wrong with a line; most often a text without quotes."""
+    found = re.search(r"at line (\d+)", reason)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    line = lines[int(found[1]) - 1].strip() if found and int(found[1]) <= len(lines) else ""
+    text = re.fullmatch(r"([\w.-]+)\s*=\s*([^\W\d][\w ./-]*)", line)
+    if text is None or found is None:
+        return reason
+    return f'a text is written in quotes; write {text[1]} = "{text[2]}" in line {found[1]}'
 
 
 def _table(place: str, given: Mapping[str, Any], mistakes: list[Mistake]) -> TableRule:

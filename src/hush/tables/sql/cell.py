@@ -114,7 +114,7 @@ def as_number(cell: Cell, node: Any = None) -> Cell:
     if kind.is_string() and cell.reading is not None:
         return as_asked(cell, "number")
     if not kind.is_numeric():
-        raise Refused(f"a number is needed, but {said(node)} is of type {kind}; write TRY_CAST(... AS DOUBLE)", node)
+        raise Refused(f"a number is needed, but {said(node)} is of type {kind}; {_as_a_number(kind, node)}", node)
     if kind.is_integer() and not kind.is_uint64():
         sure = cell.reach if kind.is_int64() else min(cell.reach, 1 << (8 * kind.nbytes))
         return replace(cell, column=cell.column if kind.is_int64() else as_int64(cell.column), reach=sure)
@@ -130,6 +130,16 @@ def as_asked(cell: Cell, word: str) -> Cell:
     if cell.reading is None or cell.family != "text":
         return cell
     return Cell(as_type(cell.column, word, cell.reading))
+
+
+def _as_a_number(kind: Any, node: Any) -> str:
+    """How a value of another type becomes a number."""
+    text = said(node)
+    if kind.is_date() or kind.is_timestamp():
+        return f"write EXTRACT(YEAR FROM {text}), or DATE_DIFF('day', DATE '2025-01-01', {text})"
+    if kind.is_string():
+        return f"write TRY_CAST({text} AS DOUBLE) if it holds numbers, or CASE WHEN {text} = 'a' THEN 1 ELSE 0 END"
+    return "name a column of numbers"
 
 
 def said(node: Any) -> str:

@@ -160,8 +160,8 @@ def _indicator(node: Any) -> Any:
     elif isinstance(node, exp.Count) and isinstance(node.this, exp.Star) and keep is not None:
         holds, keep = keep, None
     elif isinstance(node, exp.Count) and not isinstance(node.this, exp.Star | exp.Distinct | exp.Literal | None):
-        case = node.this
-        first = case.args["ifs"][0] if isinstance(case, exp.Case) and len(case.args["ifs"]) == 1 else None
+        case: Any = node.this
+        first: Any = case.args["ifs"][0] if isinstance(case, exp.Case) and len(case.args["ifs"]) == 1 else None
         simple = first is not None and case.this is None and isinstance(case.args.get("default"), exp.Null | None)
         holds = (
             first.this

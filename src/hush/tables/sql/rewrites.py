@@ -69,7 +69,7 @@ def refuse_having(select: Any) -> None:
     having = select.args.get("having")
     if having is None:
         return
-    outer = select.parent.parent.parent if type(select.parent).__name__ == "Subquery" else None
+    outer: Any = select.parent.parent.parent if type(select.parent).__name__ == "Subquery" else None
     inside = (
         type(outer).__name__ == "Select" and outer.args["from_"].this is select.parent and not outer.args.get("joins")
     )

@@ -57,7 +57,7 @@ class Rows:
             name = str(node.this).lower()
         found = _HANDLERS.get(name)
         if found is None:
-            raise Refused(_why_not(name, node), node)
+            raise Refused(_why_not(name, node, self.dialect), node)
         cell = found(node, self)
         try:
             self.lengths.check(cell.column.op())
@@ -66,7 +66,7 @@ class Rows:
         return cell
 
 
-def _why_not(name: str, node: Any) -> str:
+def _why_not(name: str, node: Any, dialect: str) -> str:
     """Why a node is refused, in one sentence."""
     text = node.sql()
     if name in _RANDOM or name.lower() in _RANDOM_NAMES:
@@ -87,5 +87,7 @@ def _why_not(name: str, node: Any) -> str:
     if isinstance(node, sqlglot.exp.AggFunc):
         return f"{text} is an aggregate, which uses several rows; it may stand in SELECT, HAVING or ORDER BY only"
     if isinstance(node, sqlglot.exp.Func):
-        return f"the function {name.upper()} is not on the list of functions that hush translates"
+        typed = node.sql(dialect=dialect).partition("(")[0]
+        word = typed if typed.isidentifier() else name.upper()
+        return f"the function {word} is not on the list of functions that hush translates"
     return f"{text} is not an expression that hush translates"
