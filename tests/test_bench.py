@@ -31,6 +31,7 @@ FRAME = {
     "learn_ball",
     "learn_page",
     "learn_peers",
+    "museum",
     "learn_table",
     "learn_sets",
     "learn_wide",
