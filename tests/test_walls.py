@@ -260,3 +260,27 @@ def f(x: Any, name: str, rows: Sequence[int]):
     raise InvalidParameter(f"{name} must be one of {rows}, got " + repr(x))
 """
     assert printed_values(ast.parse(text)) == [(3, "x"), (4, "rows"), (4, "x")]
+
+
+#: Calls of Ibis that compare values of rows. Text is compared by its bytes: a collation would make several spellings
+#: one person, one group or one block.
+COMPARING = ("isin", "distinct", "nunique", "value_counts", "anti_join", "semi_join", "topk")
+#: Lines whose values are numbers, or constants beside text that is lower-cased already.
+PLAIN_VALUES = ("low.isin(_TRUE)", "np.isin(", "rows.anti_join(listed, conditions)", "paid.distinct")
+
+
+def loose_comparisons(text: str) -> list[str]:
+    """The lines that compare values of rows without `compared`, `by_bytes` or `is_one_of`."""
+    called = [
+        text.splitlines()[node.lineno - 1].strip()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in COMPARING
+    ]
+    safe = ("compared(", "by_bytes(", "is_one_of(", "who.name(", *PLAIN_VALUES)
+    return [line for line in called if not any(word in line for word in safe)]
+
+
+def test_values_of_rows_are_compared_by_their_bytes() -> None:
+    assert loose_comparisons("kept = table.filter(table[name].isin(values))") != []  # the check can tell
+    for room in ("tables", "stream"):
+        assert [(str(path), line) for path in ROOMS[room] for line in loose_comparisons(path.read_text())] == []

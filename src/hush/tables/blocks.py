@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.errors import InvalidParameter, shown
+from hush.tables.expression import is_one_of
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -36,7 +37,9 @@ class WithBlocks:
         if table.relation.op() != table.source.relation.op():
             raise InvalidParameter("choose the block first: write table.in_block(...) before filter, mutate and join.")
         value = _one_spelling(column, table[column].type(), value)
-        return replace(table.filter(table[column] == value), block=(column, str(value)))
+        kept = table.filter(is_one_of(table[column], [value]))
+        words = f"{column} == {shown(value)}" if isinstance(value, str) else f"{column} == {value}"
+        return replace(kept, filters=(*table.filters, words), block=(column, str(value)))
 
 
 def _one_spelling(column: str, kind: Any, value: Any) -> Any:
@@ -44,11 +47,11 @@ def _one_spelling(column: str, kind: Any, value: Any) -> Any:
     ledger keeps a budget for each name.
     """
     if kind.is_string() and isinstance(value, str):
-        return value
+        return str.__str__(value)  # a class of the caller may print itself under another name
     if kind.is_integer() and isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     if kind.is_date() and isinstance(value, date) and not isinstance(value, datetime):
-        return value
+        return date(value.year, value.month, value.day)
     if kind.is_date() and isinstance(value, str):
         with contextlib.suppress(ValueError):
             return date.fromisoformat(value)

@@ -24,6 +24,7 @@ __all__ = [
     "constant",
     "ibis",
     "inside",
+    "is_one_of",
     "must_be_rowwise",
     "must_have",
     "new_values",
@@ -124,6 +125,12 @@ def by_bytes(column: Any) -> Any:
 def compared(column: Any) -> Any:
     """A column that is ready for comparisons: text compares by its bytes, other types are unchanged."""
     return by_bytes(column) if column.type().is_string() else column
+
+
+def is_one_of(column: Any, values: Iterable[Any]) -> Any:
+    """Is the value of a row one of these public values? Text is compared by its bytes."""
+    kind = column.type()
+    return compared(column).isin([compared(ibis().literal(value, type=kind)) for value in values])
 
 
 @cache

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import IncompleteCall, InvalidParameter, shown
+from hush.tables.expression import is_one_of
 from hush.tables.group import Grouping, checked_keys, grouped, listed_keys
 from hush.tables.policy.facts import Facts
 from hush.tables.policy.rules import PRIVATE, ColumnRule, is_private
@@ -79,7 +80,7 @@ def _listed_rows(table: Table, rules: dict[str, ColumnRule]) -> Table:
     for name, rule in rules.items():
         if isinstance(rule.values, tuple):
             values = [key[0] for key in checked_keys([(v,) for v in rule.values], [table[name].type()], (name,))]
-            kept = table.filter(table[name].isin(values))
+            kept = table.filter(is_one_of(table[name], values))
             table = replace(kept, filters=(*table.filters, f"{name} is one of the {len(values)} values of the policy"))
     return table
 

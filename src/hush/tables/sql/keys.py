@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hush.tables.expression import is_one_of
 from hush.tables.sql.cell import Cell
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.scope import Scope, matching
@@ -98,7 +99,7 @@ def grouped(table: Any, keys: tuple[Key, ...], scope: Scope, groups: int) -> tup
         return table.group_by(*names.values(), keys=public, groups_per_unit=groups), names
     for name, values in public.items():
         if None not in values:
-            table = table.filter(table[name].isin(values))
+            table = table.filter(is_one_of(table[name], values))
     return table.group_by(*names.values(), keys="private", groups_per_unit=groups), names
 
 

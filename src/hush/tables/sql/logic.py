@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hush.tables.expression import ibis
+from hush.tables.expression import compared, ibis
 from hush.tables.sql.cell import FAR, Cell, literal, nothing, one_type
 from hush.tables.sql.refusal import Refused, allow_only
 from hush.tables.sql.row import Rows, handler
@@ -99,7 +99,7 @@ def _in(node: Any, rows: Rows) -> Cell:
     a, *listed = one_type([rows.of(part) for part in (node.this, *node.expressions)], node)
     if not all(cell.constant for cell in listed):
         raise Refused("IN takes a list of constants; write OR for other expressions", node)
-    found = a.column.isin([cell.column for cell in listed])
+    found = compared(a.column).isin([compared(cell.column) for cell in listed])
     return truth(~found if node.args.get("negate") else found)
 
 
