@@ -42,6 +42,10 @@ PEOPLE = "people"
 GROUPS = "groups"
 
 
+#: The average over people is not the share of all rows: people with many rows lose more of them, and have more. In one
+#: group d/n does not decrease with n, where d of a person's n rows are not used, so the mean of d/n is at most the sum
+#: of d divided by the sum of n (Chebyshev's inequality on sums).
+_ALL = "of all rows it is usually more, because people with many rows lose more"
 #: From the rows and the value columns of the aggregates to columns of the grouping by (person, group).
 _OfPair = Callable[[Any, Sequence[str | None]], dict[str, Any]]
 
@@ -244,7 +248,7 @@ def _values(i: int, measure: Prepared, rows: Any) -> Any:
 def _unused_rows(i: int, measure: Prepared, most: int, where: str) -> _Share:
     """The share of a person's rows that exceeds the row limit."""
     used = f"only {most} row{'s' * (most > 1)} of a person count{'s' * (most == 1)} in a group"
-    words = f"of a person's rows{where}, on average, are not used for {measure.name}: {used}"
+    words = f"of a person's rows{where}, on average over people, are not used for {measure.name} ({_ALL}): {used}"
 
     def of_pair(rows: Any, kept: Sequence[str | None]) -> dict[str, Any]:
         number = _values(i, measure, rows)
