@@ -93,8 +93,7 @@ def _check(papers: Sequence[Paper], context: Context) -> None:
             if not (context.data / name).is_file():
                 raise InvalidParameter(
                     f"data must contain {name}, which the {each.key} report reads; {shown(str(context.data))} "
-                    "has no such "
-                    "file."
+                    "has no such file."
                 )
 
 

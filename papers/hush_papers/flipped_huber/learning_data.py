@@ -42,8 +42,7 @@ def _lines(folder: Path, name: str) -> list[str]:
     if not path.is_file():
         raise InvalidParameter(
             f"data must contain {name}, but {shown(str(folder))} has no such file; give the folder of the data "
-            "sets with "
-            "--data or HUSH_DATA."
+            "sets with --data or HUSH_DATA."
         )
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         return file.read().split("\n")

@@ -225,8 +225,7 @@ def adult_histogram(folder: Path) -> tuple[NDArray[np.int64], int, int, int]:
         if not (folder / name).is_file():
             raise InvalidParameter(
                 f"data must contain {name}, but {shown(str(folder))} has no such file; give the folder of the "
-                "data sets "
-                "with --data or HUSH_DATA."
+                "data sets with --data or HUSH_DATA."
             )
         with gzip.open(folder / name, "rt") as file:
             words = [line.strip().split(", ") for line in file]

@@ -91,8 +91,7 @@ def _one_row_each(values: Any, unit: str) -> None:
     if len(values.unique()) < len(values):
         raise InvalidParameter(
             f"column {shown(unit)} shows that a person has more than one row; aggregate to one row per person "
-            "first, or "
-            "write --rows-per-unit 3 to use at most three rows of each person."
+            "first, or write --rows-per-unit 3 to use at most three rows of each person."
         )
 
 
@@ -114,8 +113,7 @@ def _numbers(rows: Any, names: list[str]) -> Any:
         except (TypeError, ValueError):
             raise InvalidParameter(
                 f"column {shown(name)} is of the type {rows[name].type}; features, and the target of a "
-                "regression, must be "
-                "numbers."
+                "regression, must be numbers."
             ) from None
     found = np.column_stack(columns)
     for name, column in zip(names, found.T, strict=True):

@@ -74,8 +74,7 @@ def _must_be_truths(target: str, given: str | None) -> None:
     if tuple(names) not in _TRUTHS:
         raise InvalidParameter(
             f"--classes {given} does not fit the column {shown(target)}, which is read as boolean (yes and no "
-            "become true "
-            "and false); leave --classes out."
+            "become true and false); leave --classes out."
         )
 
 

@@ -68,8 +68,7 @@ def condition(text: str) -> tuple[str, str, str]:
     if _SEVERAL.search(value) or value[0] in "'\"":
         raise InvalidParameter(
             f"--where takes one comparison, got {shown(text)}; repeat --where for conditions that must all "
-            "hold, use Python "
-            "for `or`, and put quotes around a value that contains such words or signs."
+            "hold, use Python for `or`, and put quotes around a value that contains such words or signs."
         )
     return name, sign, value
 

@@ -80,8 +80,7 @@ def _about_steps(steps: list[tuple[str, Any]], ledger: Any) -> None:
         if any(isinstance(part, NoRandomState) and not _paid_from(part, ledger) for part in parts):
             say(
                 f"the step {shown(name)} of the pipeline is a private model of the same rows, so its cost and "
-                "that of this "
-                "fit add up: give both the same ledger=.",
+                "that of this fit add up: give both the same ledger=.",
                 f"cost of {name}",
             )
         learning = [part for part in parts if not isinstance(part, NoRandomState) and _learns(part)]
@@ -89,8 +88,7 @@ def _about_steps(steps: list[tuple[str, Any]], ledger: Any) -> None:
         if learning:
             say(
                 f"the step {shown(name)} of the pipeline learns from the rows without noise, so the guarantee "
-                "of the model "
-                f"does not cover the pipeline: {_remedy(learning[0])}.",
+                f"of the model does not cover the pipeline: {_remedy(learning[0])}.",
                 f"step {name}",
             )
 

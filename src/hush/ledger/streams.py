@@ -100,8 +100,7 @@ class Streams:
         if payment.number is None or payment.charges != tuple(paid):
             raise InvalidParameter(
                 f"entry {payment.number} of the ledger was charged for another plan of the stream "
-                f"{shown(name)}; start it "
-                "with that plan, or choose another name."
+                f"{shown(name)}; start it with that plan, or choose another name."
             )
         record = stream_rows.StreamRecord(name, payment.number, plan, mark)
         with self._store.exclusive(), self._store.file.writing() as connection:

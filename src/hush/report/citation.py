@@ -87,7 +87,6 @@ def _keys(what: Any) -> tuple[str, ...]:
     if row is None:
         raise InvalidParameter(
             f"cite takes a noise, its class, a family's name or a plan, got {shown(what)}; write "
-            "hush.cite('gaussian'), "
-            "or hush.cite()."
+            "hush.cite('gaussian'), or hush.cite()."
         )
     return row.cites

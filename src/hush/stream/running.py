@@ -293,8 +293,7 @@ def _people_of(ledger: Ledger, population: str | None) -> str | None:
         given = protected.removeprefix("population ")
         raise InvalidParameter(
             f"the ledger protects {shown(protected)}; if the stream counts these people, write "
-            f"population={shown(given)}, else "
-            "use another ledger. Nothing was spent."
+            f"population={shown(given)}, else use another ledger. Nothing was spent."
         )
     if not isinstance(population, str) or not 0 < len(population) <= 100:
         raise InvalidParameter(f"population must be a name of at most 100 characters, got {shown(population)}.")

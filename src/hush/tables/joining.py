@@ -167,8 +167,7 @@ def pairs_of(left: Any, right: Any, on: Any) -> list[tuple[str, str]]:
                 f"on joins {shown(a)} of type {kinds[0]} and {shown(b)} of type {kinds[1]}; both must be whole "
                 "numbers, or both "
                 "text, dates, truth values or UUIDs; cast one of them in the source, or declare types= of a CSV file "
-                "(floats are not keys, because "
-                "engines differ in which of them are equal)."
+                "(floats are not keys, because engines differ in which of them are equal)."
             )
     return pairs
 
@@ -182,8 +181,7 @@ def _agreeing(roots: Sequence[Root]) -> tuple[Root, ...]:
             if differ and (_tables(other) & _tables(root) or (other.label == root.label and _is_path(root.label))):
                 raise InvalidParameter(
                     f"join uses one source in two ways, {shown(other.words)} and {shown(root.words)}; its rows "
-                    "must belong to "
-                    "the same people in both."
+                    "must belong to the same people in both."
                 )
         kept[root.node] = root
     return tuple({root.node: root for root in roots}.values())
@@ -232,8 +230,7 @@ def _in_memory(source: Source, home: Source) -> Source:
         if word is None or kind.is_uint64():
             raise InvalidParameter(
                 f"the public table {source.label} has the column {shown(name)} of type {kind}, which cannot be "
-                "brought to "
-                "another connection; cast it to whole numbers, float64, text or dates, or leave it out."
+                "brought to another connection; cast it to whole numbers, float64, text or dates, or leave it out."
             )
         columns[name] = IN_MEMORY[word]
     batches = list(engine_of(source.backend).batches(source, source.relation, 65_536))

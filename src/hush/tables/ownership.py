@@ -72,8 +72,7 @@ def lost(role: str, unit: str) -> Unsupported:
     """The error for rows that no longer say whose they are."""
     return Unsupported(
         f"{role} loses the unit column {shown(unit)}: each row must say which person it belongs to, because "
-        "hush bounds the "
-        "contribution of each person separately."
+        "hush bounds the contribution of each person separately."
     )
 
 

@@ -26,8 +26,7 @@ def check_columns(role: str, columns: Mapping[str, Any], unit: str, others: list
     if unit in columns:
         raise InvalidParameter(
             f"{role} must not change the unit column {shown(unit)}, which identifies the person each row "
-            "belongs to; give "
-            "the new column another name."
+            "belongs to; give the new column another name."
         )
     seen = {name.casefold() for name in (unit, *others)}
     for name in columns:

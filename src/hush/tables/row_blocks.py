@@ -229,14 +229,12 @@ def _place(column: Any, name: str, classes: Sequence[Any]) -> tuple[Any, Any]:
         if isinstance(value, str) and kind.is_boolean():
             raise InvalidParameter(
                 f"the class {shown(value)} cannot be a value of column {shown(name)}, which is read as boolean "
-                "(yes and no of a "
-                "file become true and false); leave classes out."
+                "(yes and no of a file become true and false); leave classes out."
             )
         if not (isinstance(value, str) if text else numeric):
             raise InvalidParameter(
                 f"the class {shown(value)} cannot be a value of column {shown(name)}, which is of type {kind}; "
-                "write classes "
-                "with values of the column."
+                "write classes with values of the column."
             )
     # a truth value is the same label as 0 or 1
     compare = by_bytes(column) if text else column.cast("int64") if kind.is_boolean() else column

@@ -82,8 +82,7 @@ def open_source(
         return from_file(str(source), name, reading=(types, csv, tuple(fields)))
     raise InvalidParameter(
         "source must be a file, an address postgresql://..., a pandas, polars or Arrow frame, a DuckDB relation, an "
-        "Ibis table or a Spark frame, "
-        f"got {type(source).__name__}; "
+        f"Ibis table or a Spark frame, got {type(source).__name__}; "
         "write table('visits.parquet', unit='patient_id')."
     )
 

@@ -186,8 +186,7 @@ def _must_identify(name: str, kind: Any) -> None:
     if not (kind.is_integer() or kind.is_string() or kind.is_uuid() or kind.is_date()):
         raise InvalidParameter(
             f"unit must be a column of whole numbers or text, but {shown(name)} is of type {kind}; cast it in "
-            "the source "
-            "(floats do not identify people reliably)."
+            "the source (floats do not identify people reliably)."
         )
 
 

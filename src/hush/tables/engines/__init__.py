@@ -54,6 +54,5 @@ def must_not_be_compile_only(address: str) -> None:
     if name in ENGINES and ENGINES[name].compile_only:
         raise Unsupported(
             f"hush only writes SQL for the engine {shown(name)} (compile-only) and does not run it; export the "
-            "table to "
-            "Parquet, or copy it to PostgreSQL or Spark."
+            "table to Parquet, or copy it to PostgreSQL or Spark."
         )

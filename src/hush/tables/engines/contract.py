@@ -125,8 +125,7 @@ class Engine:
         if self.stream is None:
             raise Unsupported(
                 f"hush only writes SQL for the engine {shown(self.name)} and does not run it; copy the table to "
-                "DuckDB, "
-                "PostgreSQL or Spark."
+                "DuckDB, PostgreSQL or Spark."
             )
         try:
             yield from self.stream(source, relation, size)

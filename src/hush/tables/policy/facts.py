@@ -120,8 +120,7 @@ class Facts:
             if rule.has_bounds and not rule.private_bounds:
                 raise InvalidParameter(
                     f"bounds of {shown(name)} are to be found privately, but the policy declares [{rule.low}, "
-                    f"{rule.high}]; "
-                    "leave low and high out."
+                    f"{rule.high}]; leave low and high out."
                 )
             return low, high
         if low is None and high is None and rule.has_bounds:
@@ -143,8 +142,7 @@ class Facts:
             if sign * here < sign * there:
                 raise InvalidParameter(
                     f"{side} of {shown(name)} is {given}, but the policy declares {declared}; bounds by hand "
-                    "may only be "
-                    "narrower."
+                    "may only be narrower."
                 )
 
     def totals(self, name: str, column: Any, low: Any, high: Any) -> None:
@@ -163,8 +161,7 @@ class Facts:
                 if _beyond(end, declared, below):
                     raise InvalidParameter(
                         f"edges of {shown(name)} reach {end}, but the policy declares [{rule.low}, "
-                        f"{rule.high}]; edges by "
-                        "hand must lie within it."
+                        f"{rule.high}]; edges by hand must lie within it."
                     )
 
     def categories(self, name: str, column: Any, given: tuple[Any, ...] | None) -> tuple[Any, ...]:
@@ -183,8 +180,7 @@ class Facts:
         if is_private(rule.values):
             raise InvalidParameter(
                 f"{role} are listed by hand, but by the policy the values of {shown(column)} are found "
-                "privately; leave "
-                "the list out."
+                "privately; leave the list out."
             )
         if rule.values is None:
             return

@@ -60,8 +60,7 @@ def _declared_keys(rules: dict[str, ColumnRule]) -> Any:
         if rule.values is None:
             raise IncompleteCall(
                 f"group_by('{name}') needs keys=, because the policy declares no values of {shown(name)}; write "
-                "a list of "
-                "keys, or keys='private' to find them with a part of delta."
+                "a list of keys, or keys='private' to find them with a part of delta."
             )
     if any(is_private(rule.values) for rule in rules.values()):
         return PRIVATE

@@ -117,8 +117,7 @@ def _table_lines(name: str, rule: TableRule) -> Iterator[str]:
     if not isinstance(rule.source, str | Path):
         raise InvalidParameter(
             f"the source of the table {shown(name)} is a {type(rule.source).__name__}, which a file cannot "
-            "hold; save it "
-            "as a Parquet file."
+            "hold; save it as a Parquet file."
         )
     yield f"[tables.{key(name)}]"
     for field in fields(TableRule):

@@ -114,8 +114,7 @@ class Basis:
         if form.signed:
             raise InvalidParameter(
                 f"share: {shown(name)} may be negative, and then a share of the total has no meaning; take the "
-                "share of a "
-                "count or of a sum with low=0 or more."
+                "share of a count or of a sum with low=0 or more."
             )
         return form
 
