@@ -24,7 +24,8 @@ from hush.noise.gamma_difference import GammaDifference
 from hush.noise.polya_difference import PolyaDifference
 from hush.numerics.rounding import FEW_ROUNDINGS, up
 from hush.sampling.entropy import DeterministicTestEntropy
-from hush.sampling.exact import _fill, sampler
+from hush.sampling.exact import sampler
+from hush.sampling.threshold import fill_all
 
 ENTRIES = oracle_entries()
 TARGETS = [
@@ -242,7 +243,7 @@ def test_pure_epsilon_of_one_laplace_message():
 def test_balls_decide_as_floats_do(law):
     step = 0.5 if not law.discrete else 1.0
     forced = np.empty(60, dtype=np.int64)
-    _fill(forced, sampler(law, step, 1e15), DeterministicTestEntropy(9).begin())
+    fill_all(forced, sampler(law, step, 1e15), DeterministicTestEntropy(9).begin())
     np.testing.assert_array_equal(
         hush.draw(law, 60, None if law.discrete else step, DeterministicTestEntropy(9)), forced
     )

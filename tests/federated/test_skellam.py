@@ -15,7 +15,8 @@ import hush
 from hush.errors import InvalidParameter, Unsupported
 from hush.sampling.difference import Counts
 from hush.sampling.entropy import DeterministicTestEntropy
-from hush.sampling.exact import _fill, sampler
+from hush.sampling.exact import sampler
+from hush.sampling.threshold import fill_all
 
 FALSE_ALARM = 1e-6
 
@@ -119,7 +120,7 @@ def test_the_law_of_draws(sigma):
 def test_balls_decide_as_floats_do(sigma):
     """A margin that sends every draw through ball arithmetic gives the same numbers."""
     law, forced = hush.Skellam(sigma), np.empty(200, dtype=np.int64)
-    _fill(forced, sampler(law, 1.0, 1e15), DeterministicTestEntropy(9).begin())
+    fill_all(forced, sampler(law, 1.0, 1e15), DeterministicTestEntropy(9).begin())
     np.testing.assert_array_equal(hush.draw(law, 200, entropy=DeterministicTestEntropy(9)), forced)
 
 

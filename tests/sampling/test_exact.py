@@ -28,12 +28,12 @@ from hush import (
 )
 from hush.noise.stable import FAMILY as STABLE
 from hush.sampling.entropy import DeterministicTestEntropy
-from hush.sampling.exact import _BLOCK, SATURATED, _fill, draw, plain_law, sampler
+from hush.sampling.exact import SATURATED, draw, plain_law, sampler
 from hush.sampling.lookup import Guide
 from hush.sampling.polynomial import Panels
 from hush.sampling.stable_transform import Transformation
 from hush.sampling.tail_ball import precision, tail
-from hush.sampling.threshold import MARGIN, Tails, tails
+from hush.sampling.threshold import _BLOCK, MARGIN, Tails, fill_all, tails
 
 COARSE = 1e20  # an artificial error bound: ball arithmetic decides every draw
 CASES = [(noise, step) for noise in CONTINUOUS for step in (1.0, 1e-4)] + [(noise, noise.step) for noise in LATTICE]
@@ -41,7 +41,7 @@ CASES = [(noise, step) for noise in CONTINUOUS for step in (1.0, 1e-4)] + [(nois
 
 def sample(noise, step, margin, size, seed=5):
     out = np.empty(size, dtype=np.int64)
-    _fill(out, sampler(plain_law(noise), step, margin), DeterministicTestEntropy(seed).begin())
+    fill_all(out, sampler(plain_law(noise), step, margin), DeterministicTestEntropy(seed).begin())
     return out
 
 
@@ -103,7 +103,7 @@ def test_a_word_that_holds_a_threshold_is_decided_by_the_bits_that_follow(noise,
     drawn = []
     for bit in (0, 1):
         entropy, out = ChosenEntropy(word << 1, bit), np.empty(3, dtype=np.int64)
-        _fill(out, way, entropy)
+        fill_all(out, way, entropy)
         assert entropy.asked >= 3
         drawn.append(out.tolist())
     assert drawn == [[k + 1] * 3, [k] * 3]
@@ -119,8 +119,8 @@ def test_the_table_leaves_rows_with_a_threshold(noise, k):
     way = sampler(noise, 1.0)
     assert isinstance(way, Guide)
     low, high = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.int64)
-    _fill(low, way, ChosenEntropy(row | 1 << 15, 0))
-    _fill(high, way, ChosenEntropy(row, 1))
+    fill_all(low, way, ChosenEntropy(row | 1 << 15, 0))
+    fill_all(high, way, ChosenEntropy(row, 1))
     assert -low[0] > k >= high[0] >= 0
 
 
@@ -189,7 +189,7 @@ def test_the_transformation_gives_the_stable_law(alpha):
     way = Transformation(noise, STABLE.two_uniforms(noise), 1.0)
     assert way.tolerance < 1e-10
     out = np.empty(100_000, dtype=np.int64)
-    _fill(out, way, DeterministicTestEntropy(9).begin())
+    fill_all(out, way, DeterministicTestEntropy(9).begin())
     for level in (0.25, 0.01, 0.001):
         hits = np.count_nonzero(np.abs(out) > noise.isf(level))
         assert abs(hits - 2e5 * level) < 4.9 * math.sqrt(2e5 * level)
@@ -217,7 +217,7 @@ class EveryBlock:
 def test_undecided_draws_of_every_block_are_settled_at_their_own_places(size):
     """The draws of the second block begin where the first ends: none is overwritten, and none is left undecided."""
     made, way = np.empty(size, dtype=np.int64), EveryBlock()
-    _fill(made, way, DeterministicTestEntropy(1).begin())
+    fill_all(made, way, DeterministicTestEntropy(1).begin())
     assert np.array_equal(made, np.arange(size)) and len(way.blocks) == -(-size // _BLOCK)
 
 

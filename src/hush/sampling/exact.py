@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +22,14 @@ from hush.sampling.normal_draws import normal_draws
 from hush.sampling.polynomial import Panels
 from hush.sampling.stable_transform import Transformation
 from hush.sampling.tail_ball import descriptor
-from hush.sampling.threshold import MARGIN, SATURATED, Pending, Tails, tails
+from hush.sampling.threshold import MARGIN, SATURATED, Sampler, Tails, fill_all, tails
 from hush.sampling.witness import witness
 
 __all__ = ["SATURATED", "draw", "draw_from", "law_of", "plain_law", "sampler", "sampler_for"]
 
-_BLOCK = 1 << 15  # draws in one block, so that its arrays stay in the processor cache
-
-
-class _Sampler(Protocol):
-    def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: NDArray[np.float64]) -> Pending: ...
-
-    def settle(self, draws: NDArray[np.int64], words: NDArray[np.uint64], entropy: Bits) -> NDArray[np.int64]: ...
-
 
 @lru_cache(maxsize=64)
-def sampler(noise: Law, step: float, margin: float = MARGIN) -> _Sampler:
+def sampler(noise: Law, step: float, margin: float = MARGIN) -> Sampler:
     """Return the sampler of this noise on this lattice, with its tables built and validated.
 
     Error bounds are `margin` times the error that ball arithmetic finds. A test can set it very large: then ball
@@ -98,7 +90,7 @@ def draw_from(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.in
     if not isinstance(noise, Law):
         return _joint(bits, noise, size, _lattice(noise, step))
     sample = np.empty(size, dtype=np.int64)
-    _fill(sample, sampler_for(noise, step), bits)
+    fill_all(sample, sampler_for(noise, step), bits)
     return sample
 
 
@@ -129,21 +121,7 @@ def _joint(bits: Bits, noise: Noise, size: int, step: float) -> NDArray[np.int64
     return drawn
 
 
-def _fill(sample: NDArray[np.int64], way: _Sampler, entropy: Bits) -> None:
-    """Fill all draws by the fast path, then settle the undecided ones together."""
-    left, words = [], []
-    scratch = np.empty((5, min(_BLOCK, sample.size)))  # allocated once for all blocks
-    for start in range(0, sample.size, _BLOCK):
-        places, undecided = way.fill(sample[start : start + _BLOCK], entropy, scratch)
-        if places.size:
-            left.append(places + start)
-            words.append(undecided)
-    if left:
-        draws = np.concatenate(left)
-        sample[draws] = way.settle(draws, np.concatenate(words), entropy)
-
-
-def sampler_for(noise: Noise, step: float | None = None) -> _Sampler:
+def sampler_for(noise: Noise, step: float | None = None) -> Sampler:
     """Return the sampler of a law; it is built and validated at the first call and then reused."""
     if not isinstance(noise, Law):
         raise Unsupported(

@@ -22,7 +22,7 @@ from hush.numerics.arrays import distinct
 from hush.numerics.root import first_whole
 from hush.sampling.entropy import Bits
 from hush.sampling.lookup import Guide
-from hush.sampling.threshold import MARGIN, Tails
+from hush.sampling.threshold import MARGIN, Tails, fill_all
 
 __all__ = ["Numbers", "level_draws", "levels", "uniform_below", "uniform_rows"]
 
@@ -71,24 +71,12 @@ def levels(noise: LevelNoise, margin: float = MARGIN) -> Guide:
 def level_draws(bits: Bits, noise: LevelNoise, count: int, margin: float = MARGIN) -> Whole:
     """`count` draws of the noise in whole steps, an array of shape (count, dimension)."""
     guide = levels(noise, margin)
-    level = _levels(guide, bits, count)
+    level = np.empty(count, dtype=np.int64)
+    fill_all(level, guide, bits)
+    level = np.abs(level)  # the sign that a guide draws is not used
     if count and int(level.max()) >= _MOST // 4:
         raise Unsupported(f"a level of {noise} passes 2^29 steps; use a larger step.")
     return noise.points(level, Numbers(bits, count))
-
-
-def _levels(guide: Guide, bits: Bits, count: int) -> Whole:
-    """Levels by the guide, block by block; the sign that a guide draws is not used."""
-    found, left, words = np.empty(count, dtype=np.int64), [], []
-    scratch = np.empty((4, min(_BLOCK, max(count, 1))))
-    for start in range(0, count, _BLOCK):
-        places, undecided = guide.fill(found[start : start + _BLOCK], bits, scratch)
-        left.append(places + start)
-        words.append(undecided)
-    draws = np.concatenate(left) if left else np.empty(0, dtype=np.int64)
-    if draws.size:
-        found[draws] = guide.settle(draws, np.concatenate(words), bits)
-    return np.abs(found)
 
 
 def uniform_below(bits: Bits, most: NDArray[Any]) -> Whole:

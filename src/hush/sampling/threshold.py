@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,14 @@ from hush.sampling.entropy import Bits
 from hush.sampling.lattice_ball import DiscreteTail
 from hush.sampling.tail_ball import tail
 
-__all__ = ["MARGIN", "SATURATED", "Pending", "Tails", "tails"]
+__all__ = ["MARGIN", "SATURATED", "Pending", "Sampler", "Tails", "fill_all", "tails"]
 
 Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 #: The undecided draws of a fast path: their places in the block, and their words, one row each.
 Pending = tuple[NDArray[np.int64], Words]
+
+_BLOCK = 1 << 15  # draws in one block, so that its arrays stay in the processor cache
 
 #: A draw of this many steps or more is returned as this many; see `exact.draw`.
 SATURATED = 1 << 62
@@ -242,3 +244,27 @@ class Tails:
 def tails(noise: Law, step: float, margin: float = MARGIN) -> Tails:
     """Return the thresholds; they are validated at the first call and then reused."""
     return Tails(noise, step, margin)
+
+
+class Sampler(Protocol):
+    """A way to draw: floats decide most draws of a block, and ball arithmetic settles the others."""
+
+    def fill(self, out: NDArray[np.int64], entropy: Bits, scratch: Array) -> Pending:
+        """Fill a block, and return the draws that are undecided."""
+
+    def settle(self, draws: NDArray[np.int64], words: Words, entropy: Bits) -> NDArray[np.int64]:
+        """Decide these draws, which are numbered from the first of all blocks."""
+
+
+def fill_all(sample: NDArray[np.int64], way: Sampler, entropy: Bits) -> None:
+    """Fill all draws by the fast path, then settle the undecided ones together."""
+    left, words = [], []
+    scratch = np.empty((5, min(_BLOCK, sample.size)))  # allocated once for all blocks
+    for start in range(0, sample.size, _BLOCK):
+        places, undecided = way.fill(sample[start : start + _BLOCK], entropy, scratch)
+        if places.size:
+            left.append(places + start)
+            words.append(undecided)
+    if left:
+        draws = np.concatenate(left)
+        sample[draws] = way.settle(draws, np.concatenate(words), entropy)
