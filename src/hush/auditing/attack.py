@@ -120,8 +120,8 @@ class Audit:
         return AuditResult(budget, share, ordered[shown].target.inputs, count, sure, tests, pairs=len(subjects))
 
 
-#: What `hush.audit` is.
 audit = Audit()
+"""Called with a target, it attacks a claim of privacy; `audit.replay` runs a function on two neighbouring data sets."""
 
 
 def _onwards(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int, int], None] | None:
