@@ -194,7 +194,7 @@ def test_a_page_overwritten(path: Path, page: int) -> None:
 def test_an_unknown_schema_version(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("PRAGMA user_version = 7")
-    with pytest.raises(LedgerError, match="schema version 7, and this version of hush reads version 3"):
+    with pytest.raises(LedgerError, match="schema version 7, and this version of hush reads version 4"):
         Ledger(path)
 
 

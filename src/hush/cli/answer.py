@@ -18,6 +18,7 @@ from hush.cli.text import Command, add_budget, number
 from hush.cli.top_options import of_largest
 from hush.errors import HushError, InvalidParameter
 from hush.ledger import Ledger
+from hush.ledger.series import showing
 from hush.releasing.progress import working
 
 __all__ = ["add_intervals", "add_keys_for", "add_out", "add_series", "register", "written"]
@@ -95,16 +96,17 @@ def _answer(options: argparse.Namespace) -> None:
     ledger = opened(options.ledger) if options.ledger else None
     if ledger is None:
         print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
-    try:
-        made = _asked(options, plan, ledger, streamed)
-    finally:
-        if ledger is not None:
-            ledger.close()
-    if streamed:
-        with paid_output(made):
-            _receipt(options, made, f"written to {options.out}")
-    else:
-        _write(options, made)
+    with showing():
+        try:
+            made = _asked(options, plan, ledger, streamed)
+        finally:
+            if ledger is not None:
+                ledger.close()
+        if streamed:
+            with paid_output(made):
+                _receipt(options, made, f"written to {options.out}")
+        else:
+            _write(options, made)
 
 
 def _asked(options: argparse.Namespace, plan: Any, ledger: Ledger | None, streamed: bool) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.cli.text import Command, emit, number, subcommands, table
-from hush.errors import InvalidParameter, shown
+from hush.errors import InvalidParameter, LedgerError, shown
 from hush.ledger import Entry, Ledger
 from hush.ledger.entry import printable
 from hush.ledger.listed import listed_releases
@@ -226,8 +226,13 @@ def _verify(options: argparse.Namespace) -> None:
     found = os.path.exists(wal) and os.path.getsize(wal) > 0  # checked first: opening the ledger merges the log
     from hush.report.snapshot import reading
 
-    with reading(options.file) as ledger:  # it verifies the copy
-        count = len(ledger.entries)
+    try:
+        with opened(options.file) as ledger:
+            ledger.verify()
+            count = len(ledger.entries)
+    except LedgerError:  # in a read-only folder a copy is verified; one that is damaged is refused again
+        with reading(options.file) as ledger:
+            count = len(ledger.entries)
     entries = f"{count} {'entry' if count == 1 else 'entries'}"
     text = f"{options.file}: sound; {entries}, every hash is correct, the total is within the budget"
     if found:

@@ -16,6 +16,7 @@ from hush.cli.query_options import add_rows, add_table, in_block
 from hush.cli.row_options import keys_of, rows_of
 from hush.cli.text import Command, add_budget, delta_of, listed, number, table
 from hush.errors import InvalidParameter, must_be_level, shown
+from hush.ledger.series import showing
 from hush.releasing.progress import working
 
 __all__ = ["register"]
@@ -82,14 +83,15 @@ def _marginals(options: argparse.Namespace) -> None:
     ledger = opened(options.ledger) if options.ledger else None
     if ledger is None:
         print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
-    try:
-        with working():
-            answer = plan.answer(ledger=ledger, label=options.label)
-    finally:
-        if ledger is not None:
-            ledger.close()
-    with paid_output(answer.receipt):
-        _show(options, answer)
+    with showing():
+        try:
+            with working():
+                answer = plan.answer(ledger=ledger, label=options.label)
+        finally:
+            if ledger is not None:
+                ledger.close()
+        with paid_output(answer.receipt):
+            _show(options, answer)
 
 
 def _show(options: argparse.Namespace, answer: Any) -> None:

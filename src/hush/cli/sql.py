@@ -14,6 +14,7 @@ from hush.cli.output_options import add_view, must_be_format
 from hush.cli.paid_output import add_overwrite, check_output
 from hush.cli.text import Command, number
 from hush.errors import InvalidParameter
+from hush.ledger.series import showing
 from hush.releasing.progress import working
 
 __all__ = ["register"]
@@ -92,16 +93,18 @@ def _explained(options: argparse.Namespace, plan: Any) -> None:
 def _answered(options: argparse.Namespace, plan: Any) -> None:
     check_output(options)
     ledger = opened(options.ledger) if options.ledger else None
-    try:
-        with working() as show:
-            given = {"level": options.level, "together": options.together, "release": options.release}
-            made = plan.answer(ledger=ledger, label=options.label, progress=show, **given)
-    finally:
-        if ledger is not None:
-            ledger.close()
-    if made.receipt["ledger"] is None:
-        print("hush: no ledger: nothing keeps count of what is spent; see `hush ledger new --help`.", file=sys.stderr)
-    written(options, made)
+    with showing():
+        try:
+            with working() as show:
+                given = {"level": options.level, "together": options.together, "release": options.release}
+                made = plan.answer(ledger=ledger, label=options.label, progress=show, **given)
+        finally:
+            if ledger is not None:
+                ledger.close()
+        if made.receipt["ledger"] is None:
+            words = "no ledger: nothing keeps count of what is spent; see `hush ledger new --help`."
+            print(f"hush: {words}", file=sys.stderr)
+        written(options, made)
 
 
 def register(command: Command) -> None:

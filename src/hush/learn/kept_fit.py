@@ -41,6 +41,8 @@ def question_of(model: Any, *facts: Any) -> str:
 
 def attempted(payment: Payment | None, make: Callable[[], _Made]) -> _Made:
     """What `make()` returns; a failure after the charge is one constant sentence (`Payment.attempt`)."""
+    if payment is not None and payment.kept is not None:
+        raise _made_before(payment)
     return make() if payment is None else payment.attempt(make)
 
 
@@ -60,10 +62,15 @@ def keep_fit(model: Any) -> None:
         return
     own = _told(model).to_bytes()
     if payment.keep(own) != own:
-        raise NotPaid(
-            f"another process made this fit for the same charge, and its answer counts; read it: "
-            f"ledger.answer({payment.number})."
-        )
+        raise _made_before(payment)
+
+
+def _made_before(payment: Payment) -> NotPaid:
+    """The error for a fit that another process made for the same charge."""
+    return NotPaid(
+        "another process made this fit for the same charge, and its answer counts; read it: "
+        f"ledger.answer({payment.number})."
+    )
 
 
 def keep_refusal(payment: Payment | None, words: str) -> None:

@@ -16,7 +16,7 @@ from hush.ledger.entry import Cap, Entry, as_entry, moment, text_of
 from hush.ledger.notebook import card
 from hush.ledger.payment import IN_MEMORY, Payment
 from hush.ledger.refusal import must_be_source, refusal
-from hush.ledger.series import Turn, WithSeries, charged_before, kept_answer
+from hush.ledger.series import Turn, WithSeries, charged_before, kept_answer, wait_for
 from hush.ledger.store import LedgerStore, ledger_path, new_cap
 from hush.ledger.sub_accounts import must_fit, sub_account
 from hush.ledger.view import LedgerView
@@ -247,6 +247,8 @@ class Ledger(WithSeries):
             raise refusal(account, grown, entry)
         self._store.keep(log, settled)
         kept = None if known is None else kept_answer(self._store, entry.number)
+        if kept is not None:
+            wait_for(self._store, entry.number)
         if kept is None and (entry.block, entry.account) != (asked.block, asked.account):
             raise InvalidParameter(
                 f"this release was charged on {entry.time[:10]} to another block of time or another account, and no "

@@ -14,17 +14,20 @@ __all__ = [
     "changed_structure",
     "create_tables",
     "insert_answer",
+    "mark_output",
     "prepare",
     "version_of",
+    "waiting",
     "with_answers",
     "with_streams",
 ]
 
 #: "hush" in ASCII. SQLite's file header holds it, and it identifies the file as a ledger.
 APPLICATION = 0x68757368
-#: The version of a new file, and all versions that are read: the second one keeps answers too, the third one streams.
+#: The version of a new file, and all versions that are read: the second one keeps answers too, the third one streams,
+#: the fourth one which answers wait to be shown.
 SCHEMA = 1
-SCHEMAS = (1, 2, 3)
+SCHEMAS = (1, 2, 3, 4)
 
 _TABLES = (
     "CREATE TABLE cap (one INTEGER PRIMARY KEY CHECK (one = 1), time TEXT NOT NULL, content TEXT NOT NULL, "
@@ -76,8 +79,17 @@ _STREAMS = (
     "CREATE TRIGGER periods_in_turn BEFORE INSERT ON periods WHEN NEW.period IS NOT "
     f"(SELECT 1 + COALESCE(MAX(period), 0) FROM periods WHERE stream = NEW.stream) {_STOP}",
 )
+#: What the fourth version adds: answers that a command keeps before it shows them, and those of them that it has shown.
+_OUTPUTS = (
+    "CREATE TABLE outputs (number INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN ('waits', 'shown')), "
+    "PRIMARY KEY (number, state))",
+    *(
+        f"CREATE TRIGGER outputs_no_{change.lower()} BEFORE {change} ON outputs {_STOP}"
+        for change in ("UPDATE", "DELETE")
+    ),
+)
 #: The statements that each version adds to those before it.
-_ADDED = {1: (), 2: _ANSWERS, 3: _STREAMS}
+_ADDED = {1: (), 2: _ANSWERS, 3: _STREAMS, 4: _OUTPUTS}
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -128,6 +140,20 @@ def with_answers(connection: sqlite3.Connection) -> None:
 def with_streams(connection: sqlite3.Connection) -> None:
     """Add the tables of streams in the open transaction, if the file does not have them."""
     _with_version(connection, 3)
+
+
+def mark_output(connection: sqlite3.Connection, number: int, state: str) -> None:
+    """Write into the open transaction that an answer waits to be shown, or that it was shown."""
+    _with_version(connection, 4)
+    connection.execute("INSERT OR IGNORE INTO outputs VALUES (?, ?)", (number, state))
+
+
+def waiting(connection: sqlite3.Connection) -> set[int]:
+    """The numbers of the entries whose answers are kept and were not shown yet."""
+    if version_of(connection) < 4:
+        return set()
+    marks = connection.execute("SELECT number, state FROM outputs").fetchall()
+    return {int(n) for n, state in marks if state == "waits"} - {int(n) for n, state in marks if state == "shown"}
 
 
 def _with_version(connection: sqlite3.Connection, wanted: int) -> None:

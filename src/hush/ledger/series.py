@@ -9,7 +9,9 @@ draw at the same time, the first answer that is kept is the answer of both.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from hush.ledger.entry import Entry
     from hush.ledger.store import LedgerStore
 
-__all__ = ["Turn", "WithSeries", "charged_before", "kept_answer", "made_so_far"]
+__all__ = ["Turn", "WithSeries", "charged_before", "kept_answer", "made_so_far", "showing", "wait_for"]
 
 #: Bytes of the largest answer that a ledger keeps.
 _LARGEST = 1 << 29
@@ -64,6 +66,41 @@ class Turn:
         return cls(str(values["series"]), int(values["release"]), int(values["times"]), later)
 
 
+#: The answers that the command of this context has to show; None outside of a command.
+_WAITING: ContextVar[list[tuple[LedgerStore, int]] | None] = ContextVar("waiting", default=None)
+
+
+@contextmanager
+def showing() -> Iterator[None]:
+    """Answers that are kept in this block wait until its end: if it fails or is killed, they were not shown, and the
+    same question gets them again for nothing.
+    """
+    from hush.ledger import schema
+
+    token = _WAITING.set([])
+    try:
+        yield
+        for store, number in _WAITING.get() or ():  # the ledgers are closed, and their files are there
+            with suppress(LedgerError), store.file.writing() as connection:
+                schema.mark_output(connection, number, "shown")
+    finally:
+        _WAITING.reset(token)
+
+
+def wait_for(store: LedgerStore, number: int) -> None:
+    """The answer of this entry is shown by the command of this context, if there is one."""
+    waits = _WAITING.get()
+    if waits is not None and (store, number) not in waits:
+        waits.append((store, number))
+
+
+def _done(connection: Connection) -> set[int]:
+    """The numbers of the entries whose answers are kept, but for those that wait to be shown."""
+    from hush.ledger import schema
+
+    return schema.answered(connection) - schema.waiting(connection)
+
+
 def made_so_far(entries: tuple[Entry, ...], series: str) -> dict[int, Entry]:
     """The entries of a series, by the number of the release."""
     return {entry.turn.release: entry for entry in entries if entry.turn is not None and entry.turn.series == series}
@@ -76,13 +113,12 @@ def charged_before(connection: Connection, entries: tuple[Entry, ...], asked: En
     If the question has several steps, an earlier step counts although it is answered, as long as no last step after it
     has an answer: the run that it belongs to is not finished.
     """
-    from hush.ledger import schema
 
     if asked.turn is not None:
         return made_so_far(entries, asked.turn.series).get(asked.turn.release)
     run = [entry for entry in entries if entry.question == asked.question] if asked.question else []
     found = next((entry for entry in reversed(run) if _same_step(entry, asked)), None)
-    return None if found is None else _unfinished(found, run, schema.answered(connection))
+    return None if found is None else _unfinished(found, run, _done(connection))
 
 
 def _unfinished(found: Entry, run: Sequence[Entry], done: set[int]) -> Entry | None:
@@ -116,24 +152,22 @@ class WithSeries:
 
     def owed(self, question: str, step: str) -> Entry | None:
         """The newest entry of this step of a question, if the question has no answer yet; None if there is none."""
-        from hush.ledger import schema
 
         run = [entry for entry in self._store.read()[0].entries if entry.question == question]
         found = next((entry for entry in reversed(run) if entry.step == step), None)
         if found is None:
             return None
         with self._store.exclusive(), self._store.file.reading() as connection:
-            return _unfinished(found, run, schema.answered(connection))
+            return _unfinished(found, run, _done(connection))
 
     def next_release(self, series: str, times: int) -> int:
         """The number of the first release of a series that has no answer: it was not made, or the process that charged
         it ended before it kept the answer. Raises if all of them have one.
         """
-        from hush.ledger import schema
 
         made = made_so_far(self._store.read()[0].entries, series)
         with self._store.exclusive(), self._store.file.reading() as connection:
-            answered = schema.answered(connection)
+            answered = _done(connection)
         done = {release for release, entry in made.items() if entry.number in answered}
         free = next((number for number in range(1, times + 1) if number not in done), None)
         if free is None:
@@ -243,7 +277,10 @@ def _keep_answer(store: LedgerStore, number: int, content: bytes) -> bytes:
         if found is None:
             found = content, _digest(content)
             schema.insert_answer(connection, number, *found)
+            if _WAITING.get() is not None:
+                schema.mark_output(connection, number, "waits")
     store.keep(log, account)
+    wait_for(store, number)
     return _checked(store, *found)
 
 
