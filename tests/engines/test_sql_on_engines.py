@@ -203,5 +203,5 @@ def test_expressions_have_the_same_values(engine):
 def test_a_refusal_says_why(engine):
     if engine.name != "postgres":
         pytest.skip("only PostgreSQL refuses expressions")
-    with pytest.raises(HushError, match="cannot compute for every possible row"):
+    with pytest.raises(HushError, match="cannot compute on PostgreSQL for every possible row"):
         statement("SELECT COUNT(*) AS n FROM visits WHERE SQRT(cost) > 3", policy_on(engine))

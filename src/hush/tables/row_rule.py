@@ -71,7 +71,9 @@ def groups(node: Any) -> list[list[Any]]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Are two types equal, whether or not they allow null?"""
+    """Are two types equal, whether or not they allow null? Times have microseconds unless they say otherwise."""
+    if one.is_timestamp() and other.is_timestamp():
+        return bool(one.timezone == other.timezone and (one.scale or 6) == (other.scale or 6))
     return bool(one.copy(nullable=True) == other.copy(nullable=True))
 
 
@@ -391,7 +393,7 @@ RULES: tuple[Rule, ...] = (
     Rule("bins", "Bucket", "numbers", numbers, NULL, REFUSED, REFUSED),
     # casts
     Rule("casts", "Cast", "a constant that has the type", readable, PLAIN, PLAIN, PLAIN),
-    Rule("", "Cast", "any but intervals to text", to_text, PLAIN, NULL, PLAIN),
+    Rule("", "Cast TryCast", "any but intervals to text", to_text, PLAIN, NULL, PLAIN),
     Rule("", "Cast", "text to another type (write try_cast)", from_text, REFUSED, REFUSED, REFUSED),
     Rule("", "Cast TryCast", "to a type that holds all values",
          lambda node: wide_enough(node) and (between_numbers(node) or same(node.arg.dtype, node.to)), PLAIN, NULL,
