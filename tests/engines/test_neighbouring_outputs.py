@@ -171,12 +171,7 @@ def still(monkeypatch):
     too.
     """
 
-    class Clock(datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> datetime:
-            return WHEN
-
-    monkeypatch.setattr("hush.releasing.receipt.datetime", Clock)
+    monkeypatch.setattr("hush.releasing.receipt.now", lambda: WHEN)
     monkeypatch.setattr("hush.ledger.ledger.moment", lambda: "then")
 
 
