@@ -6,13 +6,14 @@ texts go in and out of Arrow by their bytes.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import needs
+from hush.errors import InvalidParameter, needs, shown
 
 __all__ = [
     "as_arrow",
@@ -42,24 +43,113 @@ def arrow() -> Any:
 
 def as_arrow(frame: Any) -> Any:
     """A pandas, polars or Arrow frame as an Arrow table. Categories are replaced by their values, because the order of
-    categories would change comparisons.
+    categories would change comparisons. A column that Arrow cannot hold is left out, with a warning that names it: its
+    values may be those of people, and are in no message.
     """
-    pa = arrow()
-    if type(frame).__module__.partition(".")[0] == "pandas":
-        table = pa.Table.from_pandas(frame, preserve_index=False)
+    pa, family = arrow(), type(frame).__module__.partition(".")[0]
+    _must_be_a_frame(frame, family)
+    if family == "pandas":
+        table = _from_pandas(frame)
+    elif family == "polars":
+        table = _from_polars(frame.collect() if hasattr(frame, "collect") else frame)
     elif hasattr(frame, "collect") and not hasattr(frame, "__arrow_c_stream__"):
-        table = pa.table(frame.collect())  # a lazy polars frame
+        table = pa.table(frame.collect())
     elif hasattr(frame, "read_all"):
         table = frame.read_all()
     elif hasattr(frame, "to_table"):
         table = frame.to_table()
     else:
         table = pa.table(frame)
-    for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            table = table.set_column(i, field.name, table.column(i).cast(field.type.value_type))
-        elif pa.types.is_string_view(field.type):  # the text type of polars, which DuckDB 1 cannot filter
-            table = table.set_column(i, field.name, table.column(i).cast(pa.large_string()))
+    if len(set(table.column_names)) < table.num_columns:
+        raise InvalidParameter("source has two columns of one name; rename one of them.")
+    plain = {field.name: _plain(table.column(i), field.type) for i, field in enumerate(table.schema)}
+    return table if all(one is None for one in plain.values()) else _replaced(table, plain)
+
+
+def _must_be_a_frame(frame: Any, family: str) -> None:
+    """Refuse a single column, and columns of one name, which the libraries refuse in their own words."""
+    if family in ("pandas", "polars") and type(frame).__name__ in ("Series", "Index", "MultiIndex"):
+        raise InvalidParameter(f"source is a {family} {type(frame).__name__}, which is one column; write .to_frame().")
+    if family == "pandas" and not frame.columns.is_unique:
+        raise InvalidParameter("source has two columns of one name; rename one of them.")
+
+
+def _from_pandas(frame: Any) -> Any:
+    """A pandas frame; without its index."""
+    pa = arrow()
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except Exception:  # the message quotes a cell
+        columns = {
+            str(name): _one_column(lambda i=i: pa.Array.from_pandas(frame.iloc[:, i])) for i, name in enumerate(frame)
+        }
+    return _kept(columns)
+
+
+def _from_polars(frame: Any) -> Any:
+    """A polars frame."""
+    pa = arrow()
+    try:
+        return pa.table(frame)
+    except Exception:
+        columns = {
+            name: _one_column(lambda name=name: pa.table(frame.select(name)).column(0)) for name in frame.columns
+        }
+    return _kept(columns)
+
+
+def _only_column(frame: Any) -> Any:
+    return arrow().table(frame).column(0)
+
+
+def _one_column(made: Any) -> Any:
+    """A column as Arrow; None if Arrow cannot hold it."""
+    try:
+        return made()
+    except Exception:  # the message quotes a cell
+        return None
+
+
+def _kept(columns: Mapping[str, Any]) -> Any:
+    """The columns that Arrow can hold."""
+    _warn_of([name for name, column in columns.items() if column is None])
+    return arrow().table({name: column for name, column in columns.items() if column is not None})
+
+
+def _warn_of(names: list[str]) -> None:
+    """Name the columns that are left out."""
+    if names:
+        text = (
+            f"columns are left out, because they mix values of several types or have a type that is not supported: "
+            f"{', '.join(map(shown, names[:20]))}; cast them first, for example to text."
+        )
+        warnings.warn(text, stacklevel=2)
+
+
+def _plain(column: Any, kind: Any) -> Any:
+    """A column in a type that DuckDB reads and compares; None if it is in one."""
+    pa = arrow()
+    if pa.types.is_dictionary(kind):
+        if pa.types.is_string(kind.value_type) or not _is_text(kind.value_type):
+            return column.cast(kind.value_type)
+        chunks = [chunk.dictionary.cast(pa.large_string()).take(chunk.indices) for chunk in column.chunks]
+        return pa.chunked_array(chunks, pa.large_string())
+    if pa.types.is_string_view(kind):  # the text type of polars, which DuckDB 1 cannot filter
+        return column.cast(pa.large_string())
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    return column.cast(pa.float64()) if pa.types.is_decimal256(kind) else None
+
+
+def _is_text(kind: Any) -> bool:
+    pa = arrow()
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _replaced(table: Any, plain: Mapping[str, Any]) -> Any:
+    """The table with these columns in the place of its own."""
+    for i, (name, column) in enumerate(plain.items()):
+        table = table if column is None else table.set_column(i, name, column)
     return table
 
 

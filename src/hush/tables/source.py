@@ -82,7 +82,8 @@ def open_source(
         return from_file(str(source), name, reading=(types, csv, tuple(fields)))
     raise InvalidParameter(
         "source must be a file, an address postgresql://..., a pandas, polars or Arrow frame, a DuckDB relation, an "
-        f"Ibis table or a Spark frame, got {type(source).__name__}; "
+        f"Ibis table or a Spark frame, got {type(source).__name__}; several files are a folder or a pattern, such as "
+        "'visits-*.parquet'; "
         "write table('visits.parquet', unit='patient_id')."
     )
 
@@ -147,6 +148,8 @@ def from_frame(frame: Any, backend: Any = None) -> Source:
         )
     if trouble:
         raise InvalidParameter(f"{trouble[:400]}; cast it first, for example to float64 or text.") from None
+    if list(relation.columns) != table.column_names:
+        raise InvalidParameter("source has two columns whose names differ in case only; rename one of them.")
     return Source(
         relation,
         backend,
