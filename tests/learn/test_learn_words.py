@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import duckdb
 import pytest
 
 from hush.cli import main
@@ -22,7 +23,9 @@ def habits(tmp_path):
 
 @pytest.mark.parametrize("by_person", [[], ["--unit", "id", "--rows-per-unit", "2"]])
 def test_classes_of_a_boolean_column(habits, capsys, by_person):
-    words = ["learn", str(habits), "--model", "logistic", "--target", "smoker", "--feature", "age:0:100", *BUDGET]
+    typed = habits.with_suffix(".parquet")
+    duckdb.sql(f"COPY (SELECT * FROM read_csv('{habits}')) TO '{typed}' (FORMAT parquet)")
+    words = ["learn", str(typed), "--model", "logistic", "--target", "smoker", "--feature", "age:0:100", *BUDGET]
     for given, second in (([], "true"), (["no,yes"], "yes"), (["yes,no"], "yes"), (["False,True"], "True")):
         classes = ["--classes", *given] if given else []
         assert main([*words, *classes, *by_person]) == 0

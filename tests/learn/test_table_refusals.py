@@ -140,10 +140,10 @@ def test_a_choice_of_columns_keeps_weights_and_order():
 
 
 def test_labels_that_a_column_cannot_have(tmp_path):
-    """yes and no of a CSV file are read as truth values; a text column needs its labels."""
+    """yes and no of a CSV file may be read as truth values; a text column needs its labels."""
     settings = {key: value for key, value in RIDGE.items() if key != "target_bounds"}
     (tmp_path / "v.csv").write_text(FRAME.to_csv(index=False))
-    read = tables.table(tmp_path / "v.csv", unit="id")
+    read = tables.table(tmp_path / "v.csv", unit="id", types={"smoker": "boolean"})
     with pytest.raises(
         InvalidParameter, match=r"the class 'no' .* 'smoker', which is read as boolean .*; leave classes out"
     ):

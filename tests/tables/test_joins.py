@@ -46,7 +46,7 @@ def test_files_frames_and_databases_are_joined(tmp_path: Path, visits):
     database.con.register("frame", HOMES)
     database.con.execute("CREATE TABLE homes AS FROM frame; CREATE TABLE people AS SELECT person, 1 AS one FROM frame")
     database.disconnect()
-    wards = tables.public(str(tmp_path / "wards.csv"))
+    wards = tables.public(str(tmp_path / "wards.csv"), types={"cost": "whole"})
     homes = tables.table(str(tmp_path / "all.duckdb"), unit="person", name="homes")
     people = tables.table(tmp_path / "all.duckdb", unit="person", name="people")
     expected = [

@@ -177,12 +177,14 @@ def _learn_by_person(
 ) -> None:
     """Fit on a table in which a person has several rows; the table is read in blocks."""
     from hush.tables import table as open_table
+    from hush.tables.source import is_text_file
 
     if options.unit is None:
         raise InvalidParameter("--rows-per-unit needs --unit, the column that identifies the person.")
     if options.neighbours == "replace":
         raise InvalidParameter("--neighbours replace cannot be used with --rows-per-unit; leave one of them out.")
-    people = open_table(options.table, unit=options.unit)
+    typed = _type_of_target(options, target) if is_text_file(options.table) else None
+    people = open_table(options.table, unit=options.unit, types=typed or None)
     chosen: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "bounds": features}
     chosen |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
     chosen |= _steps(options) | {"ledger": opened(options.ledger) if options.ledger else None}

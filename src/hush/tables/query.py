@@ -245,7 +245,8 @@ class GroupedTable(KeysCall, WithTop):
             raise InvalidParameter("aggregate needs at least one aggregate; write aggregate(n=count()).")
         for name, measure in aggregates.items():
             check_aggregate(name, measure, self.grouping.names)
-        typed = with_types(self.table, of_measures(aggregates, self.grouping.names))
+        texts = [name for name in self.grouping.names if self.table.relation[name].type().is_string()]
+        typed = with_types(self.table, of_measures(aggregates, texts))
         if typed is not self.table:
             return replace(self, table=typed).aggregate(**aggregates)
         facts, relation = Facts(self.table), self.table.relation
