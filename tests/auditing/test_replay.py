@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from grid_quantile import grid_quantile
 
 import hush
 import hush.learn
@@ -219,7 +220,7 @@ def rare_group(rows: pa.Table) -> Any:
 
 
 def median(rows: pa.Table) -> Any:
-    query = table(rows).aggregate(age=tables.quantile("age", 0.5, low=0, high=100, rows_per_unit=1, bins=10))
+    query = table(rows).aggregate(age=grid_quantile("age", 0.5, low=0, high=100, rows_per_unit=1, bins=10))
     return published(query.answer(*BUDGET, ledger=None, family="gaussian"))
 
 

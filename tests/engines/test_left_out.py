@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.compute
 import pytest
 from effort import thinned
+from grid_quantile import grid_quantile
 from paid import noisy_columns
 from scipy.stats import binom
 from tables.reference import keyed_hash
 
 import hush
-from hush.tables import count, count_units, histogram, mean, quantile, table, variance
+from hush.tables import count, count_units, histogram, mean, table, variance
 from hush.tables.engines.duckdb import sql_of
 from hush.tables.left_out import left_out, limits_in_words
 
@@ -40,7 +41,7 @@ AGGREGATES = {
     "m": mean("x", low=-2, high=2, rows_per_unit=3),
     "v": variance("x", low=-2, high=2, rows_per_unit=3),
     "h": histogram("x", edges=[-1, 0, 6]),
-    "q": quantile("x", 0.5, low=-4, high=4, bins=20),
+    "q": grid_quantile("x", 0.5, low=-4, high=4, bins=20),
 }
 
 

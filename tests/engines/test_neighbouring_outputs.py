@@ -25,6 +25,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 from effort import examples, thorough
+from grid_quantile import grid_quantile
 
 import hush
 import hush.tables.aggregation
@@ -49,15 +50,15 @@ AGGREGATES: dict[str, Callable[[], dict[str, Any]]] = {
         "v": variance("x", low=-5, high=5),
         "h": histogram("x", edges=[-5, 0, 5]),
         "c": histogram("k", categories=["flu", "other"]),
-        "q": quantile("x", 0.5, low=-5, high=5, bins=12),
-        "quartiles": quantile("x", [0.0, 0.25, 0.75], low=-5, high=5, bins=12),  # with the counts of q
+        "q": grid_quantile("x", 0.5, low=-5, high=5, bins=12),
+        "quartiles": grid_quantile("x", [0.0, 0.25, 0.75], low=-5, high=5, bins=12),  # with the counts of q
         "between": quantile("x", [0.5], edges=[-5, 0, 5]),  # with the bins of h
         "derived": hush.tables.sum("x", low=-5, high=5, rows_per_unit=1),  # from the columns of m
         "again": count_units(),  # the column that decides which groups are shown
     },
     "private bounds": lambda: {
         "m": mean("x", low="private", high="private"),
-        "q": quantile("x", [0.1, 0.9], low="private", high="private", bins=12),
+        "q": grid_quantile("x", [0.1, 0.9], low="private", high="private", bins=12),
     },
     "people": lambda: {"people": count_units()},
     "mean": lambda: {"m": mean("x", low=-5, high=5)},
@@ -313,7 +314,9 @@ def test_batches_of_hidden_groups_do_not_show(tmp_path, caplog, still):
         rows = [*base()[:70], *hidden, *more]
         query = hush.tables.table(rows_of(rows), unit="u").group_by("k", keys="private", groups_per_unit=1)
         asked_for = query.aggregate(
-            m=mean("x", low=-5, high=5), v=variance("x", low=-5, high=5), q=quantile("x", 0.5, low=-5, high=5, bins=12)
+            m=mean("x", low=-5, high=5),
+            v=variance("x", low=-5, high=5),
+            q=grid_quantile("x", 0.5, low=-5, high=5, bins=12),
         )
         plan = fixed(asked_for.plan(2.0, 1e-6, family="laplace"))
         ways = (in_memory, streamed)

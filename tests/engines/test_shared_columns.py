@@ -8,6 +8,7 @@ from typing import Any
 import ibis
 import pytest
 from effort import thinned
+from grid_quantile import grid_quantile
 from tables.compare import found
 
 from hush import tables
@@ -28,8 +29,8 @@ ASKED = {
     "code": mean("code", low=-9, high=9, rows_per_unit=2),
     "h": histogram("stay", edges=EDGES, rows_per_unit=3),
     "b": quantile("stay", [0.5, 0.9], edges=EDGES, rows_per_unit=3),
-    "q": quantile("stay", 0.5, low=0, high=30, bins=20),
-    "qs": quantile("stay", [0.1, 0.9], low=0, high=30, bins=20),
+    "q": grid_quantile("stay", 0.5, low=0, high=30, bins=20),
+    "qs": grid_quantile("stay", [0.1, 0.9], low=0, high=30, bins=20),
     "d": histogram("day", edges=[datetime.date(1968, 2, 29), datetime.date(1971, 1, 1)]),
     "e": quantile("day", 0.5, edges=[datetime.date(1968, 2, 29), datetime.date(1971, 1, 1)]),
 }

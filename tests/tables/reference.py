@@ -110,16 +110,16 @@ class Told:
         if self.rows is None and self.kind != "Sum":  # left out: one row; a sum without it bounds a person's total
             self.rows = 1
         self.measure = measure
-        if self.kind in ("Sum", "Mean", "Variance", "Quantile"):
+        if self.kind in ("Sum", "Mean", "Variance", "Extreme"):
             low, high = number(measure.low), number(measure.high)
             assert low is not None and high is not None
             size, steps = {
                 "Sum": (max(abs(low), abs(high)), STEPS - 1),
-                "Quantile": (high - low, getattr(measure, "bins", 0) - 2),
+                "Extreme": (high - low, getattr(measure, "bins", 0) - 2),
             }.get(self.kind, ((high - low) / 2, STEPS - 1))
             largest = 0.0 if self.kind == "Sum" else max(abs(low), abs(high))
             self.scale = finest(size, steps, largest)
-            self.parts = 1 if self.kind == "Quantile" else parts_of(self.scale, max(size, largest))
+            self.parts = 1 if self.kind == "Extreme" else parts_of(self.scale, max(size, largest))
             self.low, self.high = (int(steps_of(end, self.scale, self.parts)) for end in (low, high))
             self.middle = (self.low + self.high) // 2
             self.reach = self.high - self.middle
@@ -142,7 +142,7 @@ class Told:
         if self.kind == "Sum" and self.rows is None:
             return clip(steps_of(x, self.scale, self.parts), -FURTHEST_ROW, FURTHEST_ROW)
         inside = clip(steps_of(x, self.scale, self.parts), self.low, self.high)
-        return inside - {"Sum": 0, "Quantile": self.low}.get(self.kind, self.middle)
+        return inside - {"Sum": 0, "Extreme": self.low}.get(self.kind, self.middle)
 
     def totals(self, values: list[int], rows: int) -> dict[str, int]:
         """From the kept values of one (unit, group), and its number of rows; in fine steps."""
@@ -150,7 +150,7 @@ class Told:
             return {self.name: min(rows, self.rows)}
         if self.kind == "CountUnits":
             return {self.name: 1}
-        if self.kind in ("Histogram", "Quantile", "BinnedQuantile"):
+        if self.kind in ("Histogram", "Extreme", "BinnedQuantile"):
             return {column: values.count(i) for i, column in enumerate(self.columns())}
         if self.kind == "Sum":
             bounds = (
@@ -182,7 +182,7 @@ class Told:
             categories = getattr(self.measure, "categories", None)
             count = len(categories) if categories is not None else len(self.measure.edges) - 1
             return [f"{self.name}.{i}" for i in range(count)]
-        if self.kind == "Quantile":
+        if self.kind == "Extreme":
             return [f"{self.name}.{i}" for i in range(self.high - self.low + 1)]
         ends = {"Mean": (".sum", ".count"), "Variance": (".sum", ".square", ".count")}
         return [self.name + end for end in ends.get(self.kind, ("",))]

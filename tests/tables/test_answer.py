@@ -11,6 +11,7 @@ import math
 import numpy as np
 import pytest
 from effort import thinned
+from grid_quantile import grid_quantile
 
 import hush
 from hush import BudgetExceeded, InvalidParameter, Ledger
@@ -19,7 +20,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 
 from hush import tables  # noqa: E402
-from hush.tables import count, count_units, histogram, mean, quantile, table, variance  # noqa: E402
+from hush.tables import count, count_units, histogram, mean, table, variance  # noqa: E402
 from hush.tables.sample_table import sample  # noqa: E402
 
 WARDS = ["emergency", "surgery", "internal medicine", "cardiology", "nowhere"]
@@ -39,7 +40,7 @@ def query(visits):
         stay=mean("stay_days", low=0, high=30),
         spread=variance("stay_days", low=0, high=30),
         ages=histogram("age", edges=[0, 18, 65, 120]),
-        median=quantile("stay_days", 0.5, low=0, high=30, bins=31),
+        median=grid_quantile("stay_days", 0.5, low=0, high=30, bins=31),
     )
 
 
@@ -376,7 +377,7 @@ def test_very_large_budgets_are_answered(epsilon):
     """Hardly any noise, on a lattice that still holds the sums: the answer is near the truth."""
     people = table(pa.table({"id": np.arange(100), "x": np.arange(100.0)}), unit="id")
     made = (
-        people.aggregate(n=count_units(), m=quantile("x", 0.5, low=0, high=100, bins=101))
+        people.aggregate(n=count_units(), m=grid_quantile("x", 0.5, low=0, high=100, bins=101))
         .plan(epsilon, 1e-6, family="laplace")
         .answer(ledger=None)
     )

@@ -105,7 +105,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: T.aggregate(s=hush.tables.sum("cost", low=0, high=float("inf"))), r"high of 's' must be a finite number"),
     (lambda: T.aggregate(s=hush.tables.sum("cost", low="0", high=1)), r"low of 's' must be a finite number, got '0'"),
     (
-        lambda: T.aggregate(s=quantile("cost", 0.5, low=1e18, high=1e18 + 128)),
+        lambda: T.aggregate(s=quantile("cost", 0.0, low=1e18, high=1e18 + 128)),
         r"too close for float64 numbers of their size",
     ),
     (lambda: T.aggregate(s=mean("day", low=0, high=1)), r"low of 's' must be a date"),
@@ -130,7 +130,10 @@ BAD: list[tuple[Callable[[], Any], str]] = [
         r"a category of 'h' needs a column of whole numbers, text",
     ),
     (lambda: T.aggregate(q=quantile("age", 1.5, low=0, high=1)), r"q must be a number from 0 to 1"),
-    (lambda: T.aggregate(q=quantile("age", 0.5, low=0, high=1, bins=2000)), r"bins must be at most 1000"),
+    (
+        lambda: T.aggregate(q=quantile("age", 0.5, low=0, high=1, step=-2.0)),
+        r"step must be a finite number",
+    ),
     (lambda: T.aggregate(n=count()).aggregates(salt=b"short"), r"salt must be at least 16 secret random bytes"),
     (lambda: T.aggregate(n=count()).aggregates(hash="md5"), r"hash must be one of portable, native"),
     (lambda: T.aggregate(n=count()).aggregates(first="sort"), r"first must be one of rank, aggregate"),

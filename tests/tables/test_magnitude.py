@@ -14,6 +14,8 @@ from effort import thinned
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 
+from grid_quantile import grid_quantile  # noqa: E402
+
 import hush  # noqa: E402
 from hush import tables  # noqa: E402
 from hush.tables import count_units, mean, quantile, table  # noqa: E402
@@ -115,7 +117,7 @@ def test_sums_of_rows_too():
 def test_what_is_charged_covers_whatever_bounds_are_found():
     """The number of a quantile's bins follows its bounds; how many of them a person reaches is fixed before."""
     people = table(pa.table({"id": np.arange(50), "x": np.arange(50.0)}), unit="id")
-    query = people.aggregate(q=quantile("x", 0.5, low="private", high="private", bins=10, rows_per_unit=9))
+    query = people.aggregate(q=grid_quantile("x", 0.5, low="private", high="private", bins=10, rows_per_unit=9))
     charged = query.plan(1.0, 1e-6, family="laplace").spent.plan.sensitivity.l0
     for bounds in ((0.0, 1.0), (0.0, 4.0), (-7.0, 512.0)):
         assert query.with_bounds({"q": bounds}).sensitivity.l0 <= charged

@@ -18,12 +18,13 @@ from typing import Any
 import ibis
 import pytest
 from effort import examples
+from grid_quantile import grid_quantile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import reference
 
 import hush.tables
-from hush.tables import aggregation, bound, count, count_units, histogram, mean, quantile, variance
+from hush.tables import aggregation, bound, count, count_units, histogram, mean, variance
 from hush.tables.engines.contract import memory_tables
 from hush.tables.engines.duckdb import sql_of
 from hush.tables.expression import as_int64
@@ -48,7 +49,7 @@ ROWS = {
     "one": histogram("x", edges=[-math.inf, 0, 1, 2, math.inf]),
     "two": histogram("x", edges=[-1, 0, 1, 2, 5], rows_per_unit=2),
     "days": histogram("d", categories=[datetime.date(2000, 2, 29), datetime.date(2024, 1, 1)], rows_per_unit=2),
-    "q": quantile("x", 0.5, low=0, high=4, bins=8),
+    "q": grid_quantile("x", 0.5, low=0, high=4, bins=8),
 }
 
 

@@ -10,6 +10,7 @@ import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
+from grid_quantile import grid_quantile
 from paid import noisy_columns
 from scipy.stats import binom
 
@@ -55,8 +56,8 @@ SHARED = {
         3,
     ),
     "a person's totals, twice": ({"a": tables.sum("cost", low=0, high=9), "b": tables.sum("cost", low=0, high=9)}, 1),
-    "three quantiles": ({f"q{i}": quantile("age", i / 4, low=0, high=100, bins=20) for i in (1, 2, 3)}, 1),
-    "a list of quantiles": ({"q": quantile("age", [0.25, 0.5, 0.75], low=0, high=100, bins=20)}, 1),
+    "three quantiles": ({f"q{i}": grid_quantile("age", i / 4, low=0, high=100, bins=20) for i in (1, 2, 3)}, 1),
+    "a list of quantiles": ({"q": grid_quantile("age", [0.25, 0.5, 0.75], low=0, high=100, bins=20)}, 1),
     "histogram and quantiles": (
         {"h": histogram("age", edges=[0, 40, 80, 120]), "q": quantile("age", [0.1, 0.9], edges=[0, 40, 80, 120])},
         1,
@@ -78,8 +79,8 @@ APART = {
     "two rows and a mean of one": {"a": count(rows_per_unit=2), "b": mean("stay_days", **STAY)},
     "other bounds": {"a": tables.sum("cost", low=0, high=9), "b": tables.sum("cost", low=0, high=10)},
     "other bins": {
-        "a": quantile("age", 0.5, low=0, high=100, bins=20),
-        "b": quantile("age", 0.5, low=0, high=100, bins=22),
+        "a": grid_quantile("age", 0.5, low=0, high=100, bins=20),
+        "b": grid_quantile("age", 0.5, low=0, high=100, bins=22),
     },
     "other edges": {"a": histogram("age", edges=[0, 40, 80]), "b": histogram("age", edges=[0, 40, 90])},
     "other rows of bins": {
@@ -87,7 +88,7 @@ APART = {
         "b": quantile("age", 0.5, edges=[0, 40, 80], rows_per_unit=2),
     },
     "clipped and dropped": {
-        "a": quantile("age", 0.5, low=0, high=3, bins=6),
+        "a": grid_quantile("age", 0.5, low=0, high=3, bins=6),
         "b": histogram("age", edges=[0, 1, 2, 3, 4]),
     },
     "a sum of totals and a mean": {"a": tables.sum("stay_days", **STAY), "b": mean("stay_days", **STAY)},
@@ -165,7 +166,7 @@ def test_bounds_to_be_found_are_found_once(visits):
 def test_bins_with_bounds_to_be_found_stay_apart(visits):
     """31 and 33 bins are one grid for a range of 1, but not for a range of 30. Other columns are searched apart."""
     private = {"low": "private", "high": "private"}
-    a, b = (quantile("stay_days", 0.5, **private, bins=bins) for bins in (31, 33))
+    a, b = (grid_quantile("stay_days", 0.5, **private, bins=bins) for bins in (31, 33))
     query = visits.aggregate(a=a, b=b, c=a, m=mean("stay_days", **private), n=mean("age", **private))
     assert len({measure.bins for measure in query.measures[:3]}) == 1 and query.shared == {}
     plan = query.plan(50.0, 1e-6, family="laplace")
@@ -217,7 +218,7 @@ def test_the_noise_of_all_columns_becomes_smaller(complete):
         "stay": mean("stay_days", **STAY),
         "spread": variance("stay_days", **STAY),
         "days": tables.sum("stay_days", **STAY, rows_per_unit=1),
-        "quartiles": quantile("stay_days", [0.25, 0.5, 0.75], **STAY, bins=18),
+        "quartiles": grid_quantile("stay_days", [0.25, 0.5, 0.75], **STAY, bins=18),
     }
     wards = complete.group_by("ward", keys=["surgery", "burns"], groups_per_unit=2)
     query = wards.aggregate(**asked)
@@ -286,7 +287,7 @@ def test_plan_receipt_and_statement_say_what_is_shared(complete):
         n=count(),
         m=mean("stay_days", **STAY),
         v=variance("stay_days", **STAY),
-        q=quantile("age", [0.25, 0.75], low=0, high=100, bins=20),
+        q=grid_quantile("age", [0.25, 0.75], low=0, high=100, bins=20),
     )
     plan = query.plan(3.0, 1e-6, family="laplace")
     expected = [

@@ -16,11 +16,12 @@ from scipy.stats import binom, cauchy, norm
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ibis")
 
+from grid_quantile import grid_quantile  # noqa: E402
 from paid import noisy_columns  # noqa: E402
 
 from hush import Gaussian, InvalidParameter, Laplace, Stable, tables  # noqa: E402
 from hush.noise.discrete import Discrete  # noqa: E402
-from hush.tables import count, count_units, histogram, mean, quantile, variance  # noqa: E402
+from hush.tables import count, count_units, histogram, mean, variance  # noqa: E402
 from hush.tables.noise_sum import Term, half_widths  # noqa: E402
 from hush.tables.output import Recipe, answer_table  # noqa: E402
 
@@ -98,9 +99,9 @@ AGGREGATES = {
     "mean": mean("x", low=0, high=1),
     "variance": variance("x", low=0, high=1),
     "histogram": histogram("x", edges=[0.0, 0.3, 0.6, 1.0]),
-    "median": quantile("x", 0.5, low=0, high=1, bins=52),
-    "decile": quantile("x", 0.9, low=0, high=1, bins=22),
-    "quartiles": quantile("x", [0.25, 0.0, 0.75, 1.0], low=0, high=1, bins=52),  # from the counts of the median
+    "median": grid_quantile("x", 0.5, low=0, high=1, bins=52),
+    "decile": grid_quantile("x", 0.9, low=0, high=1, bins=22),
+    "quartiles": grid_quantile("x", [0.25, 0.0, 0.75, 1.0], low=0, high=1, bins=52),  # from the counts of the median
     "rows": tables.sum("x", low=0, high=1, rows_per_unit=1),  # from the columns of the mean
 }
 

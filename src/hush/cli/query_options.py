@@ -76,8 +76,9 @@ def _add_measures(measures: Any) -> None:
         ("sum", "COLUMN:LOW:HIGH", bounds),
         ("mean", "COLUMN:LOW:HIGH", bounds),
         ("variance", "COLUMN:LOW:HIGH", bounds),
+        ("median", "COLUMN:LOW:HIGH", ", chosen exactly: wide bounds cost nothing"),
         ("histogram", "COLUMN:E,E,E", ", with these bin edges, or these categories of a text column"),
-        ("quantile", "COLUMN:Q:LOW:HIGH", ", 0.5 for the median; 0.25,0.5,0.75 for several from one measurement"),
+        ("quantile", "COLUMN:Q:LOW:HIGH", ", 0.9 for the ninth decile; 0.25,0.5,0.75 for all quartiles at once"),
     ):
         text = f"{flag} of a column{more} (repeatable)"
         measures.add_argument(f"--{flag}", action="append", default=[], metavar=form, help=text)
@@ -109,7 +110,7 @@ def query_of(options: argparse.Namespace) -> Any:
 
 def _must_ask_alone(options: argparse.Namespace, names: list[str]) -> None:
     """Raise unless --which-groups is the only question, about groups that are found privately."""
-    numbers = ("count_units", "sum", "mean", "variance", "histogram", "quantile")
+    numbers = ("count_units", "sum", "mean", "variance", "median", "histogram", "quantile")
     if options.count is not None or any(getattr(options, name) for name in numbers):
         raise InvalidParameter("--which-groups publishes no number; leave the aggregates out, or leave it out.")
     others = [name for name in ("other", "top", "total", "share", "ratio", "unlimited") if getattr(options, name)]
@@ -121,7 +122,7 @@ def _must_ask_alone(options: argparse.Namespace, names: list[str]) -> None:
 
 def names_only(options: argparse.Namespace, keys: Any) -> bool:
     """Are the largest of listed groups asked for, with no numbers but those of people?"""
-    others = [options.sum, options.mean, options.variance, options.histogram, options.quantile]
+    others = [getattr(options, name) for name in ("sum", "mean", "variance", "median", "histogram", "quantile")]
     return options.top is not None and not isinstance(keys, str) and options.count is None and not any(others)
 
 
@@ -151,7 +152,8 @@ def _measures(options: argparse.Namespace, table: Any) -> dict[str, Any]:
         made["count"] = tables.count(rows_per_unit=None if options.count is False else options.count)
     if options.count_units:
         made["units"] = tables.count_units()
-    for flag, function in (("sum", tables.sum), ("mean", tables.mean), ("variance", tables.variance)):
+    bounded = {"sum": tables.sum, "mean": tables.mean, "variance": tables.variance, "median": tables.median}
+    for flag, function in bounded.items():
         for text in getattr(options, flag):
             column, *rest = _split(text, flag, _BOUNDED, 2 - declared, 4)
             _add(made, f"{column}_{flag}", function(column, **_bounds(rest, flag, declared)), f"--{flag} {column}")
@@ -161,7 +163,7 @@ def _measures(options: argparse.Namespace, table: Any) -> dict[str, Any]:
     for text in options.quantile:
         _add(made, *_quantile(text, declared), f"--quantile {text}")
     if not made:
-        flags = "--count, --count-units, --sum, --mean, --variance, --histogram or --quantile"
+        flags = "--count, --count-units, --sum, --mean, --variance, --median, --histogram or --quantile"
         raise InvalidParameter(f"the query has no aggregate; add {flags}.")
     return made
 

@@ -10,8 +10,9 @@ import math
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,8 +23,8 @@ from hush.ledger.entry import Entry
 from hush.ledger.refusal import must_be_ledger
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge, charges
-from hush.sampling.choice import largest
-from hush.sampling.entropy import Bits, Entropy, must_be_entropy
+from hush.sampling.choice import Draw, chosen, largest
+from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
 from hush.sampling.exact import draw, draw_from
 from hush.sampling.mechanism import FURTHEST, Mechanism
 from hush.sampling.witness import cells, must_not_be_watched, witness
@@ -297,6 +298,26 @@ class Payment:
 
         watching = witness()
         return fresh(numbers) if watching is None else watching.chosen(charge, numbers, fresh)
+
+    def select(self, charge: Charge, count: int, make: Callable[[Draw, Bits], Sequence[int]]) -> Steps:
+        """`count` whole numbers that `make` chooses, all choices of one release of a charge for every group of a table.
+
+        `make` gets what draws from runs, with the largest move of their scores by one person, and random bits for ties.
+        The charge's scores move by at most 1, so a score that moves by at most m is divided by m.
+        """
+        noise: Any = charge.noise
+        if not getattr(noise, "chooses", False):
+            raise InvalidParameter("the charge is not for choices.")
+        self._take(charge, "", charge.times)
+        rate = 1 / Fraction(noise.scale)
+
+        def fresh(_: Steps) -> Steps:
+            bits = SecureEntropy().begin()
+            found = make(lambda runs, move: chosen(runs, rate / move, bits), bits)
+            return np.array(found, dtype=np.int64)
+
+        nothing, watching = np.zeros(count, dtype=np.int64), witness()
+        return fresh(nothing) if watching is None else watching.chosen(charge, nothing, fresh)
 
     def left(self, charge: Charge, *, part: str = "") -> int:
         """How many draws of this part of one release of the charge remain; 0 for a charge that was not paid."""

@@ -32,7 +32,7 @@ from hush.errors import NotCertified
 from hush.numerics.ball import flint_module, precision
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 
-__all__ = ["Runs", "chosen", "largest"]
+__all__ = ["Draw", "Runs", "chosen", "largest"]
 
 _START, _MORE, _TURNS = 192, 128, 40  # bits of the weights, further bits in each turn, and turns
 
@@ -47,6 +47,10 @@ class Runs:
     widths: Sequence[int]
     rest: Sequence[tuple[int, int]] = ()
     more: Callable[[], Runs] | None = None
+
+
+#: Draws a run and a place in it: from runs, and the largest move of their scores by one person.
+Draw = Callable[[Runs, Fraction], tuple[int, int]]
 
 
 def chosen(runs: Runs, rate: Fraction, bits: Bits) -> tuple[int, int]:

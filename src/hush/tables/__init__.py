@@ -29,7 +29,7 @@ from hush.tables.linking import linked
 from hush.tables.means import mean
 from hush.tables.policy import ColumnRule, Policy, TableRule, Via
 from hush.tables.publish.basis import Figure
-from hush.tables.quantiles import quantile
+from hush.tables.quantiles import median, quantile
 from hush.tables.query import GroupedTable, Query, Table, table
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sample_table import sample
@@ -73,6 +73,7 @@ __all__ = [
     "histogram",
     "linked",
     "mean",
+    "median",
     "public",
     "quantile",
     "sample",

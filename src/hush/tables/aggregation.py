@@ -34,7 +34,7 @@ from hush.tables.pieces import Shape, Slot, added_up, counted, piece_of_pairs, p
 from hush.tables.quantise import within_years
 from hush.tables.unit import one_row
 
-__all__ = ["ORDERS", "integer_aggregates"]
+__all__ = ["ORDERS", "integer_aggregates", "limited_values"]
 
 #: Which step comes first. "rank" is faster where a person has few rows in a group, "aggregate" where a person has many.
 #: With the portable hash the result is the same.
@@ -88,6 +88,23 @@ def integer_aggregates(
     if several and "rank" in rows.columns:
         rows = rows.filter(rows["rank"] < grouping.groups)
     return added_up(pieces + [piece_of_rows(rows, measure, slot, shape) for measure, slot in several], shape)
+
+
+def limited_values(relation: Any, unit: str | None, grouping: Grouping, measure: Prepared, keyed: Keyed) -> Any:
+    """The rows with a value of one aggregate, within all limits: `g`, the place of their public group (0 without
+    groups), and `w`, the value.
+    """
+    assert measure.rows is not None and grouping.keys is not None
+    rows = whole_rows(relation, unit, grouping, {"w": measure.value})
+    keys = [name for name in rows.columns if name.startswith("g")]
+    if grouping.must_rank:
+        rows = keep_groups(rows, keys, grouping.groups, keyed, public=True)
+    if unit is not None and not grouping.one_row:
+        rows = rows.mutate(t=keyed.of([rows[name] for name in ("u", *keys)], "rows", nulls=False))
+        rows = keep_rows(rows, keys, "w", measure.rows, keyed, "w0")
+        rows = rows.mutate(w=rows["w0"])
+    rows = rows.filter(rows["w"].notnull())
+    return rows.select(g=rows["g0"] if keys else ibis().literal(0, type="int64"), w=rows["w"])
 
 
 def pieces_of_pairs(pairs: Any, shape: Shape, beside: Beside | None) -> tuple[list[Any], Shape]:

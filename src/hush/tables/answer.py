@@ -162,7 +162,8 @@ class Answer(MadeFromAnswer):
         if not self._has_bars:
             return []
         value, low, high = self._first(_SHOWN)
-        return bars(value, low, high) if (value > 0.0).any() else []
+        known = not np.isnan(low).any() and not np.isnan(high).any()
+        return bars(value, low, high) if known and (value > 0.0).any() else []
 
     @property
     def _has_bars(self) -> bool:
@@ -255,6 +256,6 @@ class Answer(MadeFromAnswer):
 def _cell(value: Any, low: Any, high: Any) -> str:
     """A number with its interval; one or both may be unknown."""
     if low is None or high is None:
-        return "unknown"
+        return "unknown" if value is None else shown_number(value)
     text = "unknown" if value is None else shown_number(value)
     return f"{text} [{shown_below(low)}, {shown_above(high)}]"

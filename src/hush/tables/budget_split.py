@@ -10,20 +10,20 @@ from hush.tables.contribution import Reach
 from hush.tables.description import QueryDescription
 from hush.tables.left_out import left_out
 from hush.tables.many_releases import fitted
-from hush.tables.nested.choice import in_blocks
 from hush.tables.noise_choice import quick_spending, spending
 from hush.tables.other_row import SHARE as OTHER_SHARE
 from hush.tables.other_row import hidden_people, must_have_hidden_groups
 from hush.tables.private_bounds import SHARE
+from hush.tables.selection.spending import ChoiceSpending, choices_for
 
 __all__ = ["divided"]
 
 
 def divided(
     query: QueryDescription, total: tuple[float, float], limits_share: float, times: int, **options: Any
-) -> tuple[QueryDescription, Spending, Shares]:
-    """The query as it is measured (`hush.tables.nested`), the noise of the answers, and the parts of the budget for
-    bounds, limits and the row "other". `options` are those of `spending`, and `other`.
+) -> tuple[Spending, Shares]:
+    """The noise of the answers, and the parts of the budget for bounds, limits, the row "other" and choices. `options`
+    are those of `spending`, and `other`.
 
     One release has the part of epsilon that the others leave. Several releases are composed exactly with them. Private
     bounds are found once, with the first release.
@@ -39,15 +39,18 @@ def divided(
     def calibrated(reach: Reach, epsilon: float, delta: float, name: str | None) -> Spending:
         return spending(reach, epsilon, delta, family=name, shared=shared, times=times, **options)
 
-    rest = _rest(total, for_limits, for_bounds, for_other)
-    flat = calibrated(query.sensitivity, *rest, family)
-    measured_query, spent = in_blocks(query, flat, family, lambda reach, name: calibrated(reach, *rest, name))
+    left = _rest(total, for_limits, for_bounds, for_other)
+    choices = choices_for(query, left, times, options.get("weights"))
+    rest = _rest(total, for_limits, for_bounds, for_other, choices)
+    if query.only_chosen:
+        family = family or "laplace"  # the one number with noise is not shown
+    spent = calibrated(query.sensitivity, *rest, family)
     if times > 1:
-        beside = ((for_limits, times), (for_other, times), (for_bounds, 1))
-        others = [part.charge.repeated(each) for part, each in beside if part]
+        beside = ((for_limits, times), (for_other, times), (for_bounds, 1), (choices, times))
+        others = [part.charge.repeated(part.charge.times * each) for part, each in beside if part]
         reach = spent.reach
         spent = fitted(lambda epsilon, name: calibrated(reach, epsilon, total[1], name), spent, total, others)
-    return measured_query, spent, Shares(*total, family, for_bounds, for_limits, other=for_other)
+    return spent, Shares(*total, family, for_bounds, for_limits, other=for_other, choices=choices)
 
 
 def _beside(query: QueryDescription, share: float, total: tuple[float, float], times: int) -> Spending:
@@ -55,7 +58,7 @@ def _beside(query: QueryDescription, share: float, total: tuple[float, float], t
     return quick_spending(query.sensitivity, share * total[0], share * total[1], shared=query.shared, times=times)
 
 
-def _rest(total: tuple[float, float], *others: Spending | None) -> tuple[float, float]:
+def _rest(total: tuple[float, float], *others: Spending | ChoiceSpending | None) -> tuple[float, float]:
     """The part of a budget that the others leave, less a billionth: then all parts add up to no more than the budget,
     however their curves are rounded.
     """

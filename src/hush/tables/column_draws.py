@@ -24,7 +24,6 @@ def noisy_columns(columns: Mapping[str, Any], spent: Spending, draws: Mapping[st
     """The integer columns with their noise, in grid steps. They are always float64: a type that depends on the size of
     the numbers would reveal numbers that are not shown.
     """
-    columns = spent.with_sums(columns)
     if spent.joint is not None:
         (paid,) = draws.values()
         return _back(spent, paid.add(_on_lattice(columns, spent)))
@@ -47,7 +46,6 @@ def named_noise(
     """The same with bits that are a function of the secret and of the name of each group, for engines that may run a
     task twice.
     """
-    columns = spent.with_sums(columns)
     if spent.joint is not None:
         ((first, paid),) = draws.items()
         return _back(spent, paid.add_from(NamedBits(_own(secret, first), names), _on_lattice(columns, spent)))

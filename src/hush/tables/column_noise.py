@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from hush.sampling.whole_steps import divides_one
 from hush.tables.column_law import ColumnLaw
 from hush.tables.contribution import Part, Reach
 from hush.tables.key_rule import KeyRule
+
+if TYPE_CHECKING:
+    from hush.tables.selection.spending import ChoiceSpending
 
 __all__ = ["Shares", "Spending", "box", "column_weights", "distinct"]
 
@@ -78,22 +81,6 @@ class Spending:
     def drawn(self) -> tuple[Part, ...]:
         """The parts whose noise is drawn: a shared column has the noise of another one."""
         return distinct(self.reach, self.shared).parts
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """The columns that the engine counts, in its order; the others are sums of them."""
-        return tuple(column for part in self.reach.parts if not part.sums for column in part.columns)
-
-    def with_sums(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The exact columns, and those that are sums of them."""
-        found = dict(columns)
-        for part in self.reach.parts:
-            for name, terms in zip(part.columns, part.sums, strict=False):
-                total = np.array(columns[terms[0]], dtype=np.int64)
-                for term in terms[1:]:
-                    total += np.asarray(columns[term], dtype=np.int64)
-                found[name] = total
-        return found
 
     @cached_property
     def mechanisms(self) -> dict[str, ColumnLaw]:
@@ -168,6 +155,8 @@ class Shares:
     limits: Spending | None = None
     #: the part that counts people with a group that is not shown
     other: Spending | None = None
+    #: the part that chooses quantiles
+    choices: ChoiceSpending | None = None
     #: contribution limits that were found privately before, and their price; None: all limits were declared
     found: Mapping[str, Any] | None = None
 
@@ -201,17 +190,16 @@ def _column_law(joint: Noise, place: int, part: Part) -> ColumnLaw:
 
 def column_weights(reach: Reach, weights: Mapping[str, float], shared: Mapping[str, str]) -> dict[str, float]:
     """The weight of each part, by its first column. Columns that are shared have the largest weight of those who use
-    them, and sums of columns have the weight of these. All are multiplied by the share of the part.
+    them.
     """
 
     def source(part: Part) -> str:
-        first = part.sums[0][0] if part.sums else part.columns[0]
-        return shared.get(first, first)
+        return shared.get(part.columns[0], part.columns[0])
 
     largest: dict[str, float] = {}
     for part in reach.parts:
         largest[source(part)] = max(largest.get(source(part), 0.0), weights.get(part.aggregate, 1.0))
-    return {part.columns[0]: largest[source(part)] * part.share for part in reach.parts}
+    return {part.columns[0]: largest[source(part)] for part in reach.parts}
 
 
 def box(reach: Reach, weights: Mapping[str, float]) -> Sensitivity:

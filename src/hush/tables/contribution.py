@@ -29,10 +29,6 @@ class Part:
     people: bool = False
     #: False: the bounds are still to be found privately, so linf is a placeholder
     settled: bool = True
-    #: columns with twice the share have half the noise of others with the same bound
-    share: float = 1.0
-    #: the exact columns that each of these columns adds up; empty: the engine counts these columns itself
-    sums: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l1", self.l1 or self.linf * self.coordinates)

@@ -145,6 +145,16 @@ class QueryDescription:
         return tuple(measure for measure in self.measures if measure.shown)
 
     @property
+    def chosen_columns(self) -> tuple[str, ...]:
+        """The released columns of quantiles, which no noise is added to."""
+        return tuple(name for m in self.measures if m.chosen is not None for name in m.chosen.names(m.name))
+
+    @property
+    def only_chosen(self) -> bool:
+        """Are quantiles of public groups all that is asked for?"""
+        return self.threshold is None and all(measure.chosen is not None for measure in self.shown)
+
+    @property
     def open_limits(self) -> bool:
         """Is a contribution limit still to be chosen privately?"""
         return self.grouping.open_limit or bool(self.open_rows)
@@ -213,15 +223,19 @@ class QueryDescription:
         """
         return self.exact(None, salt=salt, hash=hash, first=first)
 
+    def keyed(self, salt: bytes | None = None, hash: str | None = None) -> Keyed:
+        """The hash that chooses the groups and rows of a person."""
+        engine = engine_of(self.table.source.backend)
+        chosen = ("portable" if engine.hash is None else "native") if hash is None else one_of("hash", hash, HASHES)
+        return Keyed(fresh_salt() if salt is None else salt, chosen, engine.hash, engine.digits)
+
     def exact(
         self, beside: Beside | None, *, salt: bytes | None = None, hash: str | None = None, first: str = "rank"
     ) -> Aggregates:
         """The same with the numbers about people that `beside` asks for, from the same scan."""
         one_of("first", first, ORDERS)
         engine = engine_of(self.table.source.backend)
-        chosen = ("portable" if engine.hash is None else "native") if hash is None else one_of("hash", hash, HASHES)
-        keyed = Keyed(fresh_salt() if salt is None else salt, chosen, engine.hash, engine.digits)
-        table, reuses = self.table, engine.reuses
+        keyed, table, reuses = self.keyed(salt, hash), self.table, engine.reuses
         asked = (table.relation, table.person, self.grouping, self.measures, keyed, first, beside)
         plan = integer_aggregates(*asked, reuses=reuses, ladder=self.ladder)
         return Aggregates(table.source, self.grouping, self.sensitivity, plan, beside.names if beside else ())
@@ -242,6 +256,8 @@ def prepared(
     made = [measure.prepare(name, table.relation, table.limits) for name, measure in known.items()]
     measures = in_other_forms(made, apart)
     if grouping.keys is not None:
+        if all(measure.chosen is not None for measure in measures):  # an answer has one number with noise at least
+            measures += (CountUnits(shown=False).prepare(UNITS, table.relation, table.limits),)
         return measures, None
     threshold = next((measure.name for measure in measures if measure.counts_people), UNITS)
     if threshold == UNITS:

@@ -42,7 +42,7 @@ def noise_in_batches(
     keys: tuple[str, ...], spent: Spending, draws: Mapping[str, Draws], recipe: Recipe, secret: bytes
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The work of an executor on its batches: add noise, keep the groups above the threshold, make answers."""
-    columns_of, paid = spent.counted, dict(draws)
+    columns_of, paid = spent.reach.columns, dict(draws)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         pa = arrow()

@@ -44,6 +44,7 @@ from hush.tables.private_bounds import bounds_from
 from hush.tables.publish.basis import Basis
 from hush.tables.query_receipt import bounds_in, plain_bounds, receipt_of
 from hush.tables.question import question_digest
+from hush.tables.selection.spending import chosen_columns
 
 __all__ = ["Request"]
 
@@ -91,6 +92,7 @@ class Request:
             exact, beside = settled._exact()
         self.asked.progress("drawing noise")
         keys, released = settled._noisy(exact, settled.spent.open(payment, "answers"))
+        released |= settled._chosen(keys, payment)
         receipt = settled._receipt(payment, *beside) | {"groups": keys.num_rows}
         if (spent := self.shares.other) is not None:
             receipt = receipt | {"other": measured(settled.query, keys, spent, payment, self.asked.level)}
@@ -164,11 +166,11 @@ class Request:
         """Run everything that can fail without the data, so that it fails before anything is spent."""
         if self.asked.ledger is not None:
             self.asked.ledger.must_protect(self.query.table.fingerprint)
-        for spent in (self.spent, self.shares.bounds, self.shares.limits, self.shares.other):
+        for spent in (self.spent, self.shares.bounds, self.shares.limits, self.shares.other, self.shares.choices):
             for made in spent.sources.values() if spent else ():
                 made.prepare()
         recipe = Recipe.of(self.query, self.spent, self.level_of_each)  # with placeholders for bounds to be found
-        nothing = {name: np.zeros(1) for name in self.spent.mechanisms}
+        nothing = {name: np.zeros(1) for name in (*self.spent.mechanisms, *self.query.chosen_columns)}
         for aggregate in recipe.shown:
             aggregate.answer(nothing), aggregate.ends(nothing)
         Basis.of(self.query, self.spent, self.asked.level)
@@ -190,7 +192,8 @@ class Request:
 
     def _pay(self) -> Payment:
         shares = self.shares
-        questions = [spent for spent in (self.spent, shares.bounds, shares.limits, shares.other) if spent]
+        named = (self.spent, shares.bounds, shares.limits, shares.other, shares.choices)
+        questions = [spent for spent in named if spent]
         asked = Budget(self.shares.epsilon, self.shares.delta)
         # the requested pair is the sum of the parts' pairs; their composition on a grid may give a slightly larger one
         parts = tuple(spent.charge for spent in questions)
@@ -253,13 +256,22 @@ class Request:
         """Keys and noisy columns of the groups that are shown."""
         spent, columns = self.spent, exact.schema.names
         keys = exact.select([name for name in self.query.grouping.names if name in columns])
-        plain = _columns_of(exact, spent.counted)
+        plain = _columns_of(exact, spent.reach.columns)
         with cells_of(keys if self.query.grouping.keys is None else None):
             released = noisy_columns(plain, spent, draws)
         shown = spent.shown(released, plain)
         if shown is None:
             return keys, released
         return chosen_rows(keys, shown), {name: column[shown] for name, column in released.items()}
+
+    def _chosen(self, keys: Any, payment: Payment) -> dict[str, NDArray[np.float64]]:
+        """The quantiles of the groups that are shown, and their ends."""
+        choices = self.shares.choices
+        if choices is None:
+            return {}
+        self.asked.progress("choosing quantiles")
+        keyed = self.query.keyed(None, self.options.get("hash"))
+        return chosen_columns(self.query, choices, keys, payment, keyed, self.level_of_each)
 
     def _stream(
         self,

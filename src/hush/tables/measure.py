@@ -31,6 +31,7 @@ from hush.tables.quantise import Limits
 
 if TYPE_CHECKING:
     from hush.tables.policy.facts import Facts
+    from hush.tables.selection.chosen import Chosen
 
 __all__ = [
     "Limit",
@@ -123,6 +124,8 @@ class Prepared:
     one_source: bool = False  # its several answers are made from the same columns, so they have the same noise
     #: how its columns are measured, in words; empty: each of them by itself
     note: str = ""
+    #: values that are chosen by exact selection; the aggregate then has no column with noise
+    chosen: Chosen | None = None
     #: the same answer from other columns; it is used where other aggregates of the query measure all of these columns
     instead: Prepared | None = None
 

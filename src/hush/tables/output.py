@@ -109,7 +109,9 @@ def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
             shown = whole_numbers(*cells) if aggregate.whole else cells
             for ending, cell in zip(("", "_low", "_high"), shown, strict=True):
                 unknown = aggregate.unknown
-                columns[f"{name}{ending}"] = pa.nulls(cell.size, pa.float64()) if unknown else number_column(cell)
+                columns[f"{name}{ending}"] = (
+                    pa.nulls(cell.size, pa.float64()) if unknown else number_column(cell, np.isnan(cell))
+                )
     return pa.table(columns).combine_chunks()  # one chunk: the engine's batches would reveal groups that are not shown
 
 

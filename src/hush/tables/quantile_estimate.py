@@ -15,7 +15,7 @@ least and to the largest place of the list. So the answers never decrease with q
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ import numpy as np
 from hush.numerics.rounding import SPECIAL_FUNCTION, up
 from hush.tables.column_law import ColumnLaw
 from hush.tables.estimate import Array, Ends, Released, numbers
-from hush.tables.nested.blocks import Nested
 from hush.tables.noise_sum import Term, half_widths
 
 __all__ = ["QuantileOf", "QuantilesOf"]
@@ -40,25 +39,12 @@ class QuantileOf:
     labels: tuple[float, ...]
     #: the least and the largest value that are rounded to each label
     cells: tuple[tuple[float, float], ...]
-    #: the blocks of bins that are measured; None: each bin is measured by itself
-    nested: Nested | None = None
-
-    @property
-    def levels(self) -> tuple[float, ...]:
-        """The level of the quantile."""
-        return (self.q,)
-
-    def in_blocks(self, nested: Nested) -> QuantileOf:
-        """The same quantile from measured blocks of the bins."""
-        return replace(self, nested=nested)
 
     def __call__(self, released: Released) -> Array:
         return np.asarray(self.labels)[self.place(self.counts(released))]
 
     def counts(self, released: Released) -> Array:
         """Bins along the last axis."""
-        if self.nested is not None:
-            return self.nested.counts(released)
         return np.stack([numbers(released[name]) for name in self.names], axis=-1)
 
     def place(self, counts: Array) -> Any:
@@ -78,13 +64,7 @@ class QuantileOf:
 
     def planning_point(self, rows: int) -> dict[str, float]:
         """Rows that are spread evenly over the grid."""
-        each, nested = dict.fromkeys(self.names, rows / len(self.names)), self.nested
-        if nested is None:
-            return each
-        for size in nested.sizes:
-            blocks = zip(nested.columns(size), nested.sums(size), strict=True)
-            each |= {name: len(bins) * rows / len(self.names) for name, bins in blocks}
-        return each
+        return dict.fromkeys(self.names, rows / len(self.names))
 
     def ends(self, mechanisms: Mapping[str, ColumnLaw], level: float) -> Ends:
         """All values that a test of each bin does not rule out."""
@@ -96,9 +76,6 @@ class QuantileOf:
         The excess of bin k is 1 - q times the counts up to k, less q times the counts above it.
         """
         made, bins = mechanisms[self.names[0]], len(self.names)  # the bins of a histogram have one law
-        if self.nested is not None:
-            terms = self.nested.terms(np.tri(bins) - self.q, mechanisms)
-            return up(half_widths(terms, level), SPECIAL_FUNCTION) + SPECIAL_FUNCTION.share
         terms = [[Term.of(made, 1.0 - self.q, k + 1), Term.of(made, self.q, bins - k - 1)] for k in range(bins)]
         return up(half_widths(terms, level), SPECIAL_FUNCTION) + SPECIAL_FUNCTION.share
 
@@ -143,15 +120,6 @@ class QuantilesOf:
     """Several quantiles from the same noisy counts, along the last axis. They never decrease with the level."""
 
     parts: tuple[QuantileOf, ...]
-
-    @property
-    def levels(self) -> tuple[float, ...]:
-        """The levels of the quantiles."""
-        return tuple(part.q for part in self.parts)
-
-    def in_blocks(self, nested: Nested) -> QuantilesOf:
-        """The same quantiles from measured blocks of the bins."""
-        return QuantilesOf(tuple(part.in_blocks(nested) for part in self.parts))
 
     def __call__(self, released: Released) -> Array:
         places = self.places(self.parts[0].counts(released))

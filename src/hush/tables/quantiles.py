@@ -1,5 +1,7 @@
-"""The aggregate `quantile`: counts of rows on a grid of values or between edges, and the value at which they reach a
-share q.
+"""The aggregates `quantile` and `median`: a value of a public grid, chosen exactly (`hush.tables.selection`).
+
+The least and the largest value (q=0 and q=1), and quantiles between edges, are made from counts of rows: the value at
+which the counts reach the share q.
 """
 
 from __future__ import annotations
@@ -13,24 +15,28 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hush.errors import InvalidParameter, called_like, each, places_of_equals, shown, whole, within
+from hush.errors import InvalidParameter, called_like, each, places_of_equals, shown, within
 from hush.tables.bounded_value import Bounded, in_fine_steps, range_of, value_kind
 from hush.tables.estimate import Estimate
 from hush.tables.expression import bind
-from hush.tables.histograms import MOST_BINS, between_edges
+from hush.tables.histograms import between_edges
 from hush.tables.measure import Measure, Prepared, bounds_in_words, optional_rows, row_limit
 from hush.tables.quantile_estimate import QuantileOf, QuantilesOf
 from hush.tables.quantise import Grid, Limits, quantised
+from hush.tables.selection.chosen import Chosen, ChosenValues
+from hush.tables.selection.grid import ValueGrid
+from hush.tables.selection.law import level_of
 
 if TYPE_CHECKING:
     from hush.tables.policy.facts import Facts
 
-__all__ = ["BinnedQuantile", "Quantile", "level_name", "quantile"]
+__all__ = ["BinnedQuantile", "Extreme", "Quantile", "level_name", "median", "quantile"]
 
 #: Each level is a column of the answer with an interval of its own. More levels than this are not useful.
 MOST_LEVELS = 100
-#: The default number of values on the grid.
+#: The number of values on the grid of the least and the largest value.
 BINS = 128
+_WITH_ENDS = 3  # levels that have intervals by default
 
 Cells = tuple[tuple[float, float], ...]
 
@@ -54,8 +60,44 @@ def _estimate(
 
 @dataclass(frozen=True)
 class Quantile(Bounded):
-    """Quantiles from counts on a grid of at most `bins` values between low and high. Values outside are counted at
-    the ends. `q` is one level, or several.
+    """Quantiles between 0 and 1, chosen on a grid between low and high. Values outside are moved to the nearer bound.
+    `q` is one level, or several; `step` is that of the grid, or None for the one of the column's type.
+    """
+
+    q: float | tuple[float, ...]
+    step: float | None
+    intervals: bool
+    word: ClassVar[str] = "quantile"
+
+    def prepare(self, name: str, relation: Any, limits: Limits) -> Prepared:
+        """No column with noise: the levels are choices."""
+        column = bind(relation, self.column, f"the column of {shown(name)}")
+        rows = row_limit(name, self.rows_per_unit, limits)
+        kind = value_kind(name, column, dates=True)
+        first, last = range_of(name, self.low, self.high, kind)
+        grid = ValueGrid.of(name, kind, first, last, self.step)
+        levels = self.q if isinstance(self.q, tuple) else (self.q,)
+        ordered = sorted(levels)
+        chosen = Chosen(grid, tuple(level_of(level) for level in ordered), self.intervals)
+        places = tuple(ordered.index(level) for level in levels)
+        single = not isinstance(self.q, tuple)
+        return Prepared(
+            name,
+            "quantile",
+            ChosenValues(name, places, single, self.intervals),
+            value=grid.cell(column),
+            rows=rows,
+            bounds_text=bounds_in_words(name, rows, self.low, self.high),
+            limit=self.limit(column, first, last),
+            answer_names=(name,) if single else tuple(f"{name}_{level_name(level)}" for level in levels),
+            chosen=chosen,
+        )
+
+
+@dataclass(frozen=True)
+class Extreme(Bounded):
+    """The least or the largest value, from counts on a grid of at most `bins` values between low and high. Values
+    outside are counted at the ends. `q` is one level, or several.
     """
 
     q: float | tuple[float, ...]
@@ -168,20 +210,25 @@ def quantile(
     *,
     low: Any = None,
     high: Any = None,
-    bins: int = BINS,
+    step: float | None = None,
     edges: Iterable[Any] | None = None,
     rows_per_unit: int | str | None = None,
+    intervals: bool | None = None,
 ) -> Measure:
-    """The smallest value, on a grid of at most `bins` values, with a share of at least q of the rows at or below it.
+    """The value that a share q of the rows is at or below, chosen exactly on a grid between low and high.
 
-    Values are clipped to [low, high]. q=0 is the smallest value that clearly has rows, q=1 the largest. The quantile of
-    a column of dates is a day number (days since 1970-01-01).
+    Values are clipped to [low, high]. The grid has a step of 1 for whole numbers, a day for dates, the last decimal for
+    decimals, and for floats the largest power of two that is at most 2^-30 of the range; `step` gives another one. A
+    fine grid and wide bounds cost nothing, as long as there are rows near the quantile. The quantile of a column of
+    dates is a day number (days since 1970-01-01). q=0 is the smallest value that clearly has rows, q=1 the largest;
+    they are found from counts on a coarse grid.
 
-    A list of levels, such as q=[0.25, 0.5, 0.75], gives one column for each (`name_q25`, ...) from one histogram, which
-    is charged once. They never decrease with q. Each interval holds at its own level; all have the same noise.
+    A list of levels, such as q=[0.25, 0.5, 0.75], gives one column for each (`name_q25`, ...). They never decrease with
+    q, and m of them cost as much as log2(m + 1) choices. Each interval is two more choices: with `intervals=False` the
+    whole budget finds the values. Up to three levels have intervals, unless this is given.
 
-    With edges= instead of low, high and bins, the bins are those of `histogram`: rows outside are dropped, and the
-    answer is the middle of the bin that holds the quantile. A histogram with these edges in the same query is the same
+    With edges= instead of low and high, the bins are those of `histogram`: rows outside are dropped, and the answer is
+    the middle of the bin that holds the quantile. A histogram with these edges in the same query is the same
     measurement. Under a policy low, high and rows_per_unit may be left out.
     """
     levels, rows = _levels(q), optional_rows(rows_per_unit)
@@ -190,10 +237,27 @@ def quantile(
             "quantile needs either low= and high=, or edges=; write quantile('cost', 0.5, low=0, high=20000)."
         )
     if edges is not None:
-        if bins != BINS:
-            raise InvalidParameter("quantile with edges= has the bins between them; leave bins out.")
+        if step is not None:
+            raise InvalidParameter("quantile with edges= has the bins between them; leave step out.")
         return BinnedQuantile(column, tuple(edges), rows, levels)
-    bins = whole("bins", bins, 4)
-    if bins > MOST_BINS:
-        raise InvalidParameter(f"bins must be at most {MOST_BINS}, got {bins}.")
-    return Quantile(column, low, high, rows, levels, bins)
+    listed = levels if isinstance(levels, tuple) else (levels,)
+    if not 0.0 < min(listed) <= max(listed) < 1.0:
+        return Extreme(column, low, high, rows, levels, BINS)
+    with_ends = len(listed) <= _WITH_ENDS if intervals is None else intervals
+    if not isinstance(with_ends, bool):
+        raise InvalidParameter(f"intervals must be True or False, got {shown(intervals)}; write intervals=False.")
+    return Quantile(column, low, high, rows, levels, step, with_ends)
+
+
+@called_like("median('cost', low=0, high=20000)")
+def median(
+    column: Any,
+    *,
+    low: Any = None,
+    high: Any = None,
+    step: float | None = None,
+    rows_per_unit: int | str | None = None,
+    intervals: bool | None = None,
+) -> Measure:
+    """The median: `quantile` of the level 0.5."""
+    return quantile(column, 0.5, low=low, high=high, step=step, rows_per_unit=rows_per_unit, intervals=intervals)

@@ -304,8 +304,8 @@ class Query(Planning, QueryDescription):
         with extreme_budgets(*total):
             if self.open_limits:
                 return LimitsPlan.of(self, Budget(*total), many, {**given, "limits_share": share, **options})
-            measured, spent, shares = divided(self, total, share, many, **given)
-        return QueryPlan(measured, spent, options, shares, many, series)
+            spent, shares = divided(self, total, share, many, **given)
+        return QueryPlan(self, spent, options, shares, many, series)
 
     def with_limits(self, groups: int, rows: int | None) -> Query:
         """The same query with contribution limits in the place of those that are to be chosen privately."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,10 +27,12 @@ from hush.tables.execution import Request
 from hush.tables.key_noise import BUMP, LIFTED
 from hush.tables.left_out import limits_in_words
 from hush.tables.limits_chart import LimitError, error_bars, error_lines, in_cells
+from hush.tables.measure import Prepared
 from hush.tables.noise_choice import spending
 from hush.tables.plan_words import keys_in_words, moves_in_words
 from hush.tables.planned import series_of, unpacked
 from hush.tables.policy.limits import must_charge
+from hush.tables.query_receipt import why_of
 from hush.tables.sharing import shared_in_words
 
 if TYPE_CHECKING:
@@ -60,7 +63,7 @@ class QueryPlan(Answerable):
     @property
     def why(self) -> str:
         """The chosen family, and what the others would cost."""
-        return self.spent.plan.why
+        return why_of(self.query, self.spent)
 
     def errors(self, rows: int = 1000) -> dict[str, float]:
         """Half the width of each answer's 95 % noise interval, for a group in which `rows` rows count. The error of a
@@ -69,10 +72,24 @@ class QueryPlan(Answerable):
         rows = whole("rows", rows, 1, "write errors(rows=1000)")
         errors = {}
         for measure in self.query.shown:
+            if measure.chosen is not None:
+                errors[measure.name] = self._rows_off(measure)
+                continue
             typical = {name: np.full(1, number) for name, number in measure.answer.planning_point(rows).items()}
             low, high = measure.interval(typical, self.spent.mechanisms, 0.95)
             errors[measure.name] = float(np.max(high - low)) / 2.0
         return errors
+
+    def _rows_off(self, measure: Prepared) -> float:
+        """By how many rows the interval of a quantile is shifted to either side; without one, 95 % of rank errors on
+        evenly spaced rows.
+        """
+        choices, chosen = self.shares.choices, measure.chosen
+        assert choices is not None and chosen is not None
+        shape = choices.shape(measure)
+        if chosen.intervals:
+            return max(float(shape.shift(q, chosen.grid.size, 0.05)) for q in chosen.fractions)
+        return max(math.log(20.0) / shape.rate * float(shape.move(q)) for q in chosen.fractions)
 
     def what_if(self) -> list[dict[str, Any]]:
         """How all errors would change with groups_per_unit, as multiples of the present ones.
@@ -102,8 +119,7 @@ class QueryPlan(Answerable):
         if reach == spent.reach:
             return spent
         found = []
-        blocks = any(part.sums for part in reach.parts)  # their columns have different shares
-        quick = _CLOSED if blocks or spent.joint is not None else _QUICK
+        quick = _CLOSED if spent.joint is not None else _QUICK
         own = () if spent.plan.family in (BUMP, LIFTED) else (spent.plan.family,)  # those two take seconds
         for family in (asked,) if asked is not None else dict.fromkeys((*own, *quick)):
             try:
@@ -179,7 +195,8 @@ class QueryPlan(Answerable):
         return self._request(asked).answer()
 
     def written(self, path: str | os.PathLike[str], asked: Asking) -> Receipt:
-        in_memory = self.times > 1 or self.shares.other is not None  # the row "other" needs all keys that are shown
+        # the row "other" and quantiles need all keys that are shown
+        in_memory = self.times > 1 or self.shares.other is not None or self.shares.choices is not None
         return super().written(path, asked) if in_memory else self._request(asked).write(path)
 
     def must_answer(self, asked: Asking) -> None:
@@ -254,7 +271,7 @@ class QueryPlan(Answerable):
         errors, sought = self.errors(rows), self.query.open_bounds
         found = "found privately; the error is a fraction of the range (high - low)"
         table = [
-            [m.name, f"+-{errors[m.name]:.4g}", f"{m.name}: {found}" if m.name in sought else m.bounds_text]
+            [m.name, _error(m, errors[m.name]), f"{m.name}: {found}" if m.name in sought else m.bounds_text]
             for m in self.query.shown
         ]
         return [["answer", f"95 % error, group of {rows} rows", "bounds"], *table]
@@ -284,3 +301,8 @@ class QueryPlan(Answerable):
         found = self.limit_errors(rows)
         tip = "Tip: a narrower [low, high] reduces the error of sums and means in proportion, but clips more values."
         return [*error_lines(found, *in_cells(found, self._present(rows))), tip]
+
+
+def _error(measure: Prepared, error: float) -> str:
+    """The error of an answer, or how many rows a quantile may be off."""
+    return f"+-{error:.4g}" if measure.chosen is None else f"within {math.ceil(error):,} rows"

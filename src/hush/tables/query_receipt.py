@@ -12,9 +12,10 @@ from hush.releasing.receipt import Receipt
 from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription, TableDescription
 from hush.tables.left_out import limits_in_words
+from hush.tables.selection.spending import ChoiceSpending
 from hush.tables.sharing import shared_in_words
 
-__all__ = ["bounds_in", "plain_bounds", "receipt_of"]
+__all__ = ["bounds_in", "plain_bounds", "receipt_of", "why_of"]
 
 
 def receipt_of(
@@ -39,7 +40,7 @@ def receipt_of(
         "parts": [_part(what, part) for what, part in parts],
         "rows_per_unit": {measure.name: measure.rows for measure in query.shown if measure.counts_rows},
         "limits": limits_in_words(query),
-        "why": _used(spent.plan.why),
+        "why": _used(why_of(query, spent)),
         "columns": {
             name: {"moves_by": spent.reach.linf[name], "step": made.step} for name, made in spent.mechanisms.items()
         },
@@ -48,16 +49,42 @@ def receipt_of(
         **({} if spent.rule is None else {"keys_for": spent.keys_for, "keys": spent.rule.keys.to_plain()}),
         **({} if not spent.ladder else {"weights": [list(rung) for rung in spent.ladder]}),
         "level": level,
-        **({} if shares.found is None else {"limits_found": dict(shares.found)}),
+        **_parts_of_some(query, shares),
     }
     return Receipt.of(
         "answer",
         Guarantee(shares.epsilon, shares.delta, times=spent.times),
-        [part.charge for _, part in parts],
+        [part.charge for part in (*(part for _, part in parts), shares.choices) if part],
         ledger=charged,
         promised=promised,
         about=about,
     )
+
+
+def why_of(query: QueryDescription, spent: Spending) -> str:
+    """What decides the numbers of the answer, and why."""
+    if query.only_chosen:
+        return "values are chosen exactly from a public grid; no noise is added to them"
+    return spent.plan.why
+
+
+def _parts_of_some(query: QueryDescription, shares: Shares) -> dict[str, Any]:
+    """The choices of quantiles, and limits that were found privately, if there are any."""
+    found = {} if shares.found is None else {"limits_found": dict(shares.found)}
+    return found if shares.choices is None else found | {"choices": _choices(query, shares.choices)}
+
+
+def _choices(query: QueryDescription, spent: ChoiceSpending) -> dict[str, Any]:
+    """The part of the budget that chooses quantiles, and their public grids."""
+    asked = [measure for measure in query.shown if measure.chosen is not None]
+    return {
+        "epsilon": spent.epsilon,
+        "delta": spent.delta,
+        "noise": plain_values(spent.noise),
+        "times": spent.choices,
+        "levels": {m.name: [str(q) for q in m.chosen.fractions] for m in asked if m.chosen},
+        "steps": {m.name: m.chosen.grid.step for m in asked if m.chosen},
+    }
 
 
 def _rows(table: TableDescription) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hush.sampling.choice import Runs
+from hush.sampling.choice import Draw, Runs
 from hush.tables.selection.field import Counts, Field
-from hush.tables.selection.law import Draw, Shape, Stretch, runs_of
+from hush.tables.selection.law import Shape, Stretch, runs_of
 
 __all__ = ["all_outcomes", "counts_of", "divergence", "law_of", "run_errors", "spread"]
 

@@ -85,9 +85,7 @@ class Counts:
         start = int(np.searchsorted(self.firsts, low, side="left"))
         end = int(np.searchsorted(self.firsts, high, side="right"))
         if int(rows.sum()) != int(self.rows[start:end].sum()):
-            raise HushError(
-                "the table changed while it was read; nothing was released; ask again for the kept payment."
-            )
+            raise HushError("the table changed while it was read, so nothing was released; ask again.")
         self.firsts = np.concatenate([self.firsts[:start], firsts, self.firsts[end:]])
         self.widths = np.concatenate([self.widths[:start], widths, self.widths[end:]])
         self.rows = np.concatenate([self.rows[:start], rows, self.rows[end:]])

@@ -16,17 +16,16 @@ All depths are fractions, so no float decides anything.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hush.numerics.rounding import CLOSED_FORM, up
-from hush.sampling.choice import Runs
+from hush.sampling.choice import Draw, Runs
 from hush.sampling.entropy import Bits
 from hush.tables.selection.field import TIE_BITS, Block, Counts, Field
 
 __all__ = [
-    "Draw",
     "Listed",
     "Shape",
     "Stretch",
@@ -41,8 +40,6 @@ __all__ = [
     "split_cells",
 ]
 
-#: Draws a run and a place in it: from runs, and the largest move of their scores by one person.
-Draw = Callable[[Runs, Fraction], tuple[int, int]]
 _FAR = 45.0  # what is not looked at first has probability below e^-45 or so
 _SHIFT = 2**40  # parts of a row: a shift of a target is a multiple of one of them, rounded up
 

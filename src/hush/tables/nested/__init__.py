@@ -1,1 +1,0 @@
-"""Quantiles from nested blocks of bins: what is measured, how the bins are estimated from it, and when it is better."""
