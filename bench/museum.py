@@ -134,6 +134,17 @@ def diffprivlib_nan() -> tuple[bool, str]:
     return math.isnan(found), "the mean with one NaN is NaN" if math.isnan(found) else "a number"
 
 
+@attack("overflow", "diffprivlib")
+def diffprivlib_overflow() -> tuple[bool, str]:
+    import numpy as np
+    from diffprivlib.tools import sum as private_sum
+
+    rows = np.array([2**31 - 1, 1], dtype=np.int32)
+    found = [float(private_sum(rows[:n], epsilon=1e6, bounds=(0, 2**31 - 1), dtype=np.int32)) for n in (2, 1)]
+    moved = abs(found[0] - found[1])
+    return moved > 2**30, f"one row with the value 1 moves a sum of 32-bit integers by {moved:.3g}"
+
+
 @attack("tiny", "diffprivlib")
 def diffprivlib_tiny() -> tuple[bool, str]:
     from diffprivlib import BudgetAccountant
@@ -195,6 +206,35 @@ def opendp_bitvec() -> tuple[bool, str]:
     sent = [int.from_bytes(release(bytes([0, 0, 0, 0])), "little") for _ in range(64)]
     constant = [bit for bit in range(32) if len({word >> bit & 1 for word in sent}) == 1]
     return bool(constant), f"{len(constant)} of 32 bits never change"
+
+
+@attack("overflow", "opendp")
+def opendp_overflow() -> tuple[bool, str]:
+    dp, most = opendp(), 2**31 - 1
+    space = dp.vector_domain(dp.atom_domain(bounds=(-most, most), T="i32")), dp.symmetric_distance()
+    total = space >> dp.t.then_sum()
+    moved = abs(total([most, 1]) - total([most])), abs(total([most, most, -most]) - total([most, -most, most]))
+    return max(moved) > total.map(1), f"moves of {moved[0]} by a row and of {moved[1]} by the order"
+
+
+@attack("rounding", "opendp")
+def opendp_rounding() -> tuple[bool, str]:
+    dp, large = opendp(), 2.0**53
+    space = dp.vector_domain(dp.atom_domain(bounds=(0.0, large), T=float, nan=False), size=4), dp.symmetric_distance()
+    total = space >> dp.t.then_sum()
+    moved = abs(total([large, 1.0, 1.0, 1.0]) - total([0.0, 1.0, 1.0, 1.0]))
+    stated = total.map(2)
+    return moved > stated, f"a replaced row moves the sum by {moved:.17g}; stated, with rounding: {stated:.17g}"
+
+
+@attack("nan", "opendp")
+def opendp_nan() -> tuple[bool, str]:
+    dp = opendp()
+    try:
+        dp.t.make_clamp(dp.vector_domain(dp.atom_domain(T=float)), dp.symmetric_distance(), bounds=(0.0, 5.0))
+    except dp.OpenDPException:
+        return False, "a clamp refuses a domain with NaN"
+    return True, "a clamp accepts a domain with NaN"
 
 
 @attack("noisy_max", "opendp")
@@ -276,6 +316,14 @@ def pydp_gaussian() -> tuple[bool, str]:
     from pydp.algorithms.numerical_mechanisms import GaussianMechanism
 
     return finer_bits(GaussianMechanism(1.0, 1e-6, 1.0).add_noise)
+
+
+@attack("nan", "python-dp")
+def pydp_nan() -> tuple[bool, str]:
+    from pydp.algorithms.laplacian import BoundedSum
+
+    found = float(BoundedSum(epsilon=10.0, lower_bound=0, upper_bound=5, dtype="float").quick_result([1.0, math.nan]))
+    return math.isnan(found), "the sum with one NaN is NaN" if math.isnan(found) else "the sum with one NaN is a number"
 
 
 @attack("laplace", "pipeline-dp")

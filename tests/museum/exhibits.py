@@ -121,6 +121,7 @@ SUM = (
         paper("2207.10635"),
         "An integer sum wraps: one person with the value 1 moves it by 2^32 - 1.",
         "Rows become integers inside the engine, which sums them without wrapping.",
+        "overflow",
     ),
     Exhibit(
         "test_saturating_sum_whose_order_moves",
@@ -137,6 +138,7 @@ SUM = (
         paper("2207.10635"),
         "Float additions lose rows, so sums move by more or less than a row.",
         "Sums of integers are exact.",
+        "rounding",
     ),
     Exhibit(
         "test_repeated_rounding_of_float_sums",
