@@ -107,11 +107,15 @@ def alike(node: Any) -> bool:
 
 
 def alike_on_postgres(node: Any) -> bool:
-    """PostgreSQL casts a numeric to a float where it meets one, which fails beyond float64; columns are within it."""
+    """PostgreSQL casts a numeric to a float where it meets one, which fails beyond the float; columns are within
+    float64.
+    """
     ops = operations()
     for group in groups(node):
-        floats = any(part.dtype.is_floating() for part in group)
-        if floats and any(part.dtype.is_decimal() and not isinstance(part, ops.Field | ops.Literal) for part in group):
+        decimals = [part for part in group if part.dtype.is_decimal()]
+        kinds = [part.dtype for part in group if part.dtype.is_floating()]
+        read = all(isinstance(part, ops.Field | ops.Literal) for part in decimals)
+        if decimals and kinds and not (read and all(kind.is_float64() for kind in kinds)):
             return False
     return True
 
@@ -143,7 +147,8 @@ def wholes(node: Any) -> bool:
 
 
 def decimals(node: Any) -> bool:
-    return bool(node.dtype.is_decimal()) and numbers(node)
+    """Decimals, and perhaps whole numbers, without floats."""
+    return bool(node.dtype.is_decimal()) and numbers(node) and not any(p.dtype.is_floating() for p in node.__children__)
 
 
 def signed(node: Any) -> bool:
@@ -373,6 +378,7 @@ RULES: tuple[Rule, ...] = (
     Rule("", "Add Subtract Multiply Negate Abs", "whole numbers, computed with 64 bits (as it is where all values fit)",
          wholes, NULL, NULL, PLAIN),
     Rule("", "Add Subtract Multiply Negate Abs", "decimals", decimals, NULL, NULL, PLAIN),
+    Rule("", "Add Subtract Multiply", "a decimal and a float", numbers, NULL, NULL, REFUSED),
     Rule("division", "Divide FloorDivide", "numbers", numbers, NULL, NULL, PLAIN),
     Rule("remainder", "Modulus", "whole numbers", wholes, NULL, NULL, PLAIN),
     Rule("", "Modulus", "other numbers", numbers, NULL, NULL, REFUSED),
