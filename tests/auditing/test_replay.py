@@ -224,6 +224,11 @@ def median(rows: pa.Table) -> Any:
     return published(query.answer(*BUDGET, ledger=None, family="gaussian"))
 
 
+def exact_median(rows: pa.Table) -> Any:
+    query = table(rows).aggregate(age=tables.quantile("age", 0.5, low=0, high=100, rows_per_unit=1))
+    return published(query.answer(*BUDGET, ledger=None))
+
+
 def key_set(rows: pa.Table) -> Any:
     return published(
         table(rows).group_by("ward", keys="private", groups_per_unit=1).keys().answer(*BUDGET, ledger=None)
@@ -311,6 +316,7 @@ PIPELINES = [
     private,
     rare_group,
     median,
+    exact_median,
     key_set,
     top,
     statement,

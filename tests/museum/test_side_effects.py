@@ -30,7 +30,7 @@ def test_a_quantile_that_fails_for_some_rows() -> None:
     same, spread = people(42, x=[5.0] * 40 + [0.0, 9.0]), people(42, x=np.linspace(0.0, 9.0, 42).tolist())
 
     def median(rows: pa.Table) -> Any:
-        query = tables.table(rows, unit="person").aggregate(m=tables.quantile("x", 0.5, low=0, high=10, bins=10))
+        query = tables.table(rows, unit="person").aggregate(m=tables.quantile("x", 0.5, low=0, high=10))
         answer = query.answer(1.0, 1e-6, ledger=None, family="gaussian")
         return answer.to_arrow(), repr(answer)
 
