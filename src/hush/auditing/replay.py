@@ -122,7 +122,8 @@ def replay(function: Callable[..., Any], data: Any, neighbour: Any) -> Replay:
 
     Compared are: returned values with all types, shapes and attributes, printed text, warnings, log records,
     exceptions, files, payments, the noise and how often it is drawn, and how far the exact numbers move against the
-    charged sensitivity. Not compared: time, memory, the clock, noise that is not drawn by a payment.
+    charged sensitivity. Not compared: time, memory, the clock, the scores of quantiles, and noise that is not drawn by
+    a payment.
 
     Guarantees: nothing is charged to a ledger file: such a ledger raises `Unsupported`. The second data are never
     released with noise that is known: the second run gets the numbers that were released for the first.
