@@ -46,12 +46,43 @@ def test_frames_and_files_on_spark(spark, frame, tmp_path):
     frame.to_pandas().to_csv(tmp_path / "visits.csv", index=False)
     assert asked(table(spark.createDataFrame(frame.to_pylist()), unit="who")) == expected
     for name in ("visits.parquet", "visits.csv"):
-        t = table(tmp_path / name, unit="who", engine=spark)
+        types = {"who": "whole"} if "csv" in name else None
+        t = table(tmp_path / name, unit="who", engine=spark, types=types)
         assert asked(t) == expected
         assert t.engine == "pyspark"
         assert name in t.fingerprint
     with pytest.raises(InvalidParameter, match="write a DuckDB table or JSON to Parquet first"):
         table(tmp_path / "visits.duckdb", unit="who", engine=spark)
+
+
+def test_lines_of_csv_files_are_the_same_on_spark(spark, tmp_path):
+    """What a line means is one definition: quotes, bytes and lengths that do not fit leave out the same lines."""
+    lines = [
+        b'1,"a,b",2.5',
+        b'2,"x""y",-1e2',
+        b'3,"open,1',
+        b'4,a"b,2',
+        b'5,"a"b,1',
+        b"6,\xff,1",
+        b"7,a",
+        b"8,a,1,2",
+        b"",
+    ]
+    lines += [
+        "9,é,1.5".encode(),
+        "9,\ufffd,1".encode(),
+        b"w,x,nan",
+        b"who,ward,cost",
+        b"10,,1 ",
+        b'11,"",0x1',
+        b"12,' ,+1",
+    ]
+    (tmp_path / "v.csv").write_bytes(b"\n".join([b"who,ward,cost", *lines]) + b"\n")
+    made = [
+        table(tmp_path / "v.csv", unit="who", types={"cost": "number"}, engine=engine).relation.to_pyarrow().to_pylist()
+        for engine in ("duckdb", spark)
+    ]
+    assert sorted(map(str, made[0])) == sorted(map(str, made[1])) and len(made[0]) == 8
 
 
 def test_silent_overflow_is_refused(spark, frame):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import hush
 from hush.errors import InvalidParameter
 from hush.tables import ColumnRule, Policy, TableRule
+from hush.tables.sql import statement
 
 GOOD = """
 [tables.visits]
@@ -322,3 +323,48 @@ def test_a_policy_in_python_is_checked_alike() -> None:
             Policy(bad)
     with pytest.raises(InvalidParameter, match="the policy declares unit"):
         hush.tables.table("t", policy=policy, unit="x")
+
+
+def test_bounds_of_dates_of_a_column_of_times_list_its_months() -> None:
+    """A statement that groups by month needs no delta to find the months."""
+    times = pa.array([datetime.datetime(2024, 1, 31, 23, 59)] * 5, pa.timestamp("us"))
+    visits = pa.table({"patient_id": range(5), "seen": times})
+    bounds = ColumnRule(low=datetime.date(2024, 1, 1), high=datetime.date(2024, 12, 31))
+    rule = TableRule(visits, unit="patient_id", groups_per_unit=2, rows_per_unit=1, columns={"seen": bounds})
+    policy = Policy({"visits": rule})
+    assert policy.mistakes() == []
+    asked = statement("SELECT DATE_TRUNC('month', seen) AS month, COUNT(*) AS n FROM visits GROUP BY 1", policy)
+    assert asked.query.grouping.keys is not None and len(asked.query.grouping.keys) == 12
+    assert asked.query.aggregates().to_arrow().to_pydict()["n"] == [5] + 11 * [0]
+
+
+def test_how_a_file_of_text_is_read(folder: Path) -> None:
+    """The types are those of bounds and values, or declared; the dialect is a key of the table."""
+    (folder / "stays.csv").write_text("1;3,5;31.1.2024;2;a;x\n", encoding="utf-8")
+    text = """
+[tables.stays]
+source = "stays.csv"
+unit = "who"
+groups_per_unit = 1
+csv = { delimiter = ";", decimal = ",", dates = "%d.%m.%Y", names = ["who", "cost", "day", "level", "ward", "note"] }
+
+[tables.stays.columns]
+cost = { low = 0, high = 9 }
+day = { low = 2024-01-01, high = 2024-12-31 }
+level = { values = [1, 2] }
+ward = { values = ["a", "b"] }
+note = { type = "boolean" }
+"""
+    policy = Policy.read(written(folder, text))
+    assert policy.mistakes() == [] and Policy.read(written(folder, policy.text())) == policy
+    opened = policy.open("stays").relation
+    kinds = [str(opened[name].type()) for name in ("cost", "day", "level", "ward", "note")]
+    assert kinds == ["float64", "date", "int64", "string", "boolean"]
+    row = opened.to_pyarrow().to_pylist()[0]
+    assert (row["cost"], row["day"], row["level"], row["note"]) == (3.5, datetime.date(2024, 1, 31), 2, None)
+    for old, new, words in (
+        ('type = "boolean"', 'type = "bool"', "tables.stays.columns.note.type: must be one of"),
+        ("delimiter =", "separator =", "tables.stays.csv: an option of csv must be one of"),
+    ):
+        found = [str(mistake) for mistake in Policy.mistakes_of(written(folder, text.replace(old, new)))]
+        assert any(one.startswith(words) for one in found), found

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.tables.policy.reading import key, toml_value
+from hush.tables.source import is_text_file
 
 __all__ = ["draft", "table_name"]
 
@@ -54,17 +55,22 @@ def draft(
     lines.append(f"unit = {toml_value(unit)}")
     lines += ["", _LIMITS, _LEDGER.format(name=name), _COLUMNS.format() + f"[tables.{key(name)}.columns]"]
     owners = (unit,) if isinstance(unit, str) else unit
-    lines += [line for column, kind in columns.items() if column not in owners for line in _line(column, kind)]
+    text_file = is_text_file(source)
+    lines += [
+        line for column, kind in columns.items() if column not in owners for line in _line(column, kind, text_file)
+    ]
     return "\n".join([*lines, ""])
 
 
-def _line(column: str, kind: Any) -> Iterator[str]:
-    """A suggestion for one column, commented out: only its type is known."""
-    if kind.is_boolean():
+def _line(column: str, kind: Any, text_file: bool) -> Iterator[str]:
+    """A suggestion for one column, commented out: only its type is known, and of a file of text not even that."""
+    if text_file:
+        yield f'# {key(column)} = {{ low = 0, high = 100 }}    # or {{ values = ["..."] }}, or {{ type = "date" }}'
+    elif kind.is_boolean():
         yield f"# {key(column)} = {{ values = [true, false] }}"
     elif kind.is_numeric():
         yield f"# {key(column)} = {{ low = 0, high = 100 }}    # {kind}"
-    elif kind.is_date():
+    elif kind.is_date() or kind.is_timestamp():
         yield f"# {key(column)} = {{ low = 2020-01-01, high = 2029-12-31 }}"
     elif kind.is_string():
         yield f'# {key(column)} = {{ values = ["...", "..."] }}'
