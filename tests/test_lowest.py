@@ -51,6 +51,15 @@ def test_a_dependency_without_a_lowest_version_is_refused(tmp_path: Path) -> Non
         script["lowest"]("table")
 
 
+def test_the_conda_recipe_has_the_same_lowest_versions() -> None:
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text()
+    lines = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["tables"]]
+    bounds = {line.partition(">=")[0].partition("[")[0]: line.partition(">=")[2].partition(",")[0] for line in lines}
+    stated = dict(re.findall(r"^    - ([\w-]+) >=([\d.]+)", recipe, flags=re.MULTILINE))
+    shared = bounds.keys() & stated.keys()
+    assert len(shared) >= 8 and {name: stated[name] for name in shared} == {name: bounds[name] for name in shared}
+
+
 def test_the_target_and_the_job_install_every_extra_that_they_can() -> None:
     text = (ROOT / "Makefile").read_text()
     named = {word for line in re.findall(r"\.ci/lowest\.py ([a-z -]+) >", text) for word in line.split()} - {"--alone"}
