@@ -172,6 +172,8 @@ def test_an_error_never_lists_names_that_came_from_rows(tmp_path, capsys, text):
         lambda: table(path, unit=["id", "month"]),
         lambda: table(path, unit=each_row).group_by("ward", keys=["a"], groups_per_unit=1),
         lambda: table(path, unit=each_row).aggregate(m=mean("age", low=0, high=1)).plan(1.0, 0.0),
+        lambda: table(path, unit=each_row).filter(lambda t: t.age > 3),
+        lambda: table(path, unit=each_row).mutate(x=lambda t: t["age"]),
         lambda: hush.stream.people_between(path, unit="id", column="day", first="2024-01-01"),
     ]
     for call in calls:

@@ -288,6 +288,8 @@ def reason_of(failure: BaseException) -> str:
 
 
 def first_line(failure: BaseException) -> str:
-    """The first sentence of another library's message, without its full stop."""
+    """The first sentence of another library's message, without its full stop, and without the list of all columns that
+    Ibis adds: in a file without a line of names they are a person's row.
+    """
     lines = str(failure).strip().splitlines() or [type(failure).__name__]
-    return lines[0].rstrip(".:")
+    return lines[0].partition(" Existing columns")[0].rstrip(".:")
