@@ -100,9 +100,13 @@ def test_the_noise_of_a_month_is_a_third_of_the_naive_split() -> None:
 def test_a_copy_in_another_folder_charges_the_same_ledger(
     files: list[Path], year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    copy = Path(shutil.copy(files[0], tmp_path / "a copy.csv"))
+    (tmp_path / "copies").mkdir()
+    copy = Path(shutil.copy(files[0], tmp_path / "copies" / files[0].name))
     assert main(words(files[0], year, "--release", "1")) == 0
     first = shown(capsys)
+    other = Path(shutil.copy(files[0], tmp_path / "a copy.csv"))
+    assert main(words(other, year, "--release", "1")) == 2  # its name says that it is another file
+    assert f"of the file '{files[0].name}'" in capsys.readouterr().err
     assert main(words(copy, year, "--release", "1")) == 0
     assert shown(capsys) == first and len(hush.Ledger(year).entries) == 1
     assert main(words(copy, year, "--release", "2")) == 0

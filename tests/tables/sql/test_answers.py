@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from tables.sql.conftest import visits
 
 import hush
 from hush import Ledger
@@ -86,6 +87,14 @@ def test_a_formula_and_its_interval(policy):
     # the ends of the parts, at the level of 97.5 % each, are wider than those of the answer at 95 %
     assert row["share_low"] <= 100 * row["u_low"] / (row["n_high"] + 1)
     assert row["share_high"] >= 100 * row["u_high"] / (row["n_low"] + 1)
+
+
+def test_a_share_of_the_rows_has_no_bias_of_two_limits(policy):
+    """Two counts lose different shares of their rows: with three rows of a person, 37 % were urgent, of truly 30 %."""
+    truth = 100.0 * float(np.mean(visits()["urgent"].to_numpy(zero_copy_only=False)))
+    text = "SELECT 100 * COUNTIF(urgent) / COUNT(*) AS share, COUNTIF(urgent) AS u, COUNT(*) AS n FROM visits"
+    row = ask(text, policy).to_arrow().to_pylist()[0]
+    assert abs(row["share"] - truth) < 4.0 < 100 * row["u"] / row["n"] - truth
 
 
 def test_formulas_cover_the_truth_at_their_level(policy, monkeypatch):
