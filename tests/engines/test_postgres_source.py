@@ -20,7 +20,7 @@ from tables.compare import found
 import hush
 from hush import tables
 from hush.cli import main
-from hush.errors import HushError, InvalidParameter
+from hush.errors import HushError, InvalidParameter, QueryFailed
 from hush.tables import count, count_units, histogram, mean, table
 from hush.tables.engines.contract import WITHHELD
 
@@ -124,8 +124,10 @@ def test_the_servers_message_is_hidden(postgres):
     postgres.owner.execute("CREATE VIEW failing AS SELECT u, s::bigint AS s FROM spoken")
     query = table(postgres.address, name="failing", unit="u").aggregate(s=tables.sum("s", low=0, high=9))
     with pytest.raises(HushError) as caught:
-        query.answer(1.0, 0.0, ledger=None)
+        query.aggregates().to_arrow()
     assert str(caught.value) == WITHHELD
+    with pytest.raises(QueryFailed, match="the reason is hidden"):
+        query.answer(1.0, 0.0, ledger=None)
     assert caught.value.__context__ is None and caught.value.__cause__ is None
 
 

@@ -164,7 +164,7 @@ DEATHS = {
 }
 STARTS = {
     "after the secret file": ("hush.stream.secret", "Secret.made", "after"),
-    "after the charge": ("hush.ledger.ledger", "Ledger.spend", "after"),
+    "after the charge": ("hush.ledger.ledger", "Ledger.charged", "after"),
     "after the record": ("hush.ledger.stream_rows", "insert", "after"),
     "before the end": ("hush.ledger.series", "WithSeries.keep_answer", "before"),
 }

@@ -114,15 +114,16 @@ def ask(database: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return interrupted(command, "aggregating")
 
 
-def test_the_command_line_spends_nothing(database, tmp_path):
+def test_the_command_line_keeps_the_right_to_the_answer(database, tmp_path):
     book = tmp_path / "v.ledger"
     hush.Ledger(book, epsilon=3.0, delta=1e-5).close()
     done = ask(database, "--keys", "1,2", "--epsilon", "1", "--pure", "--ledger", str(book))
     assert done.returncode == 130
-    assert done.stderr.splitlines()[-1] == "hush: stopped; nothing was released."
+    assert done.stderr.splitlines()[-1].startswith("hush: stopped; nothing was released, but the ledger ")
+    assert done.stderr.splitlines()[-1].endswith("the same command gets its one answer without another charge.")
     assert done.stdout == "" and "Traceback" not in done.stderr
     with hush.Ledger(book) as ledger:
-        assert ledger.entries == ()
+        assert [entry.number for entry in ledger.entries] == [1] and ledger.unanswered == (1,)
 
 
 def test_a_charge_stands(capsys, monkeypatch, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import pytest
 import hush
 from hush import tables
 from hush.cli import main
+from hush.ledger.kept import KeptAnswer
 from hush.report import statement
 from hush.tables.many_releases import pure_epsilons
-from hush.tables.planned import packed, unpacked
+from hush.tables.planned import unpacked
 from hush.tables.query_receipt import bounds_in, plain_bounds
 
 WARDS = ["surgery", "burns", "eyes"]
@@ -121,10 +123,10 @@ def test_two_processes_that_find_bounds_at_once_hand_out_one_answer() -> None:
 
     def slow(number: int, content: bytes) -> bytes:
         ledger.keep_answer = keep  # type: ignore[method-assign]
-        keys, released, receipt = unpacked(content)
-        other = packed(keys, released, receipt | {"bounds_found": {"total": [0.0, 1024.0]}})
+        held, receipt = KeptAnswer.from_bytes(content), unpacked(content)[2]
+        other = {"made from": receipt | {"bounds_found": {"total": [0.0, 1024.0]}}}
         first.append(receipt["bounds_found"]["total"][1])
-        return keep(number, other)
+        return keep(number, replace(held, numbers={**held.numbers, **other}).to_bytes())
 
     ledger.keep_answer = slow  # type: ignore[method-assign]
     made, again = plan.answer(ledger=ledger), plan.answer(ledger=ledger, release=1)
@@ -157,7 +159,7 @@ def test_the_command_line_writes_releases_to_a_file(tmp_path: Path, capsys: pyte
     assert main(["ledger", "new", str(ledger), "--epsilon", "3", "--delta", "1e-6"]) == 0
     words = ["answer", str(file), "--unit", "patient", "--by", "ward", "--keys", ",".join(WARDS), "--ledger"]
     words += [str(ledger), "--groups-per-unit", "1", "--count-units", "--epsilon", "3", "--delta", "1e-6"]
-    words += ["--times", "3", "--family", "gaussian", "--out", str(out)]
+    words += ["--times", "3", "--family", "gaussian", "--out", str(out), "--overwrite"]
     assert main([*words, "--sum", "cost:private:1", "--release", "2"]) == 2
     assert "make release 1 first" in capsys.readouterr().err
     assert main(words) == 0 and main([*words, "--overwrite"]) == 0

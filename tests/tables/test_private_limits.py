@@ -100,7 +100,9 @@ def test_an_answer_is_two_entries_of_the_ledger_within_the_budget():
     ledger = adaptive(1.0, 1e-6)
     answer = asked().plan(0.5, 1e-7).answer(ledger=ledger, label="wards")
     first, second = ledger.entries
-    assert (first.label, second.label) == ("wards: contribution limits", "wards")
+    assert (first.label, second.label) == ("wards", "wards")
+    assert (first.step, second.step) == ("contribution limits", "") and first.question == second.question
+    assert (first.epsilon, first.delta) == (0.025, 0.0), "the entry of the limits states its pair"
     found = answer.receipt["limits_found"]
     assert found["entry"] == 1 and answer.receipt["ledger"]["number"] == 2
     assert found["epsilon"] + answer.receipt.guarantee.epsilon <= 0.5

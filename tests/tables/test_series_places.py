@@ -16,7 +16,7 @@ from hush.tables.sql import statement
 MONTHS = pa.table({"id": [f"p{i}" for i in range(40)] * 2, "month": ["01"] * 40 + ["02"] * 40})
 
 
-class Stopped(Exception):
+class Stopped(BaseException):
     pass
 
 

@@ -8,7 +8,7 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import hush
@@ -132,7 +132,8 @@ def run_command(options: argparse.Namespace, *, whole_process: bool) -> int:
         return 2
     except KeyboardInterrupt:
         charged = ", ".join(_ledgers(options)) if _entries(options) > entries else ""
-        charge = f", but the ledger {charged} was charged, and the charge remains" if charged else ""
+        again = ": the same command gets its one answer without another charge" if _unanswered(options) else ""
+        charge = f", but the ledger {charged} was charged, and the charge remains{again}" if charged else ""
         print(f"hush: stopped; nothing was released{charge}.", file=sys.stderr)
         if whole_process:
             _end_engines()
@@ -174,13 +175,23 @@ def _warnings_as_lines(options: argparse.Namespace) -> Iterator[None]:
 
 def _entries(options: argparse.Namespace) -> int:
     """The number of entries in the ledgers of a command; 0 if there is none, or if they cannot be read."""
+    return _summed(options, lambda book: len(book.entries))
+
+
+def _unanswered(options: argparse.Namespace) -> int:
+    """The number of entries whose answer was paid for and is not kept yet."""
+    return _summed(options, lambda book: len(book.unanswered))
+
+
+def _summed(options: argparse.Namespace, count: Callable[[Any], int]) -> int:
+    """The sum of a number of each ledger of a command."""
     found = 0
     with contextlib.suppress(HushError, OSError):
         for path in _ledgers(options):
             from hush.cli.ledger import opened
 
             with contextlib.suppress(HushError, OSError), opened(path) as book:
-                found += len(book.entries)
+                found += count(book)
     return found
 
 

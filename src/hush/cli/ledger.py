@@ -1,4 +1,4 @@
-"""`hush ledger new|show|verify`: a privacy budget on disk."""
+"""`hush ledger new|show|answer|verify`: a privacy budget on disk, and the answers that it has paid for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hush.cli.paid_output import add_overwrite, check_output
 from hush.cli.text import Command, emit, number, subcommands, table
 from hush.errors import InvalidParameter, LedgerError, shown
 from hush.ledger import Entry, Ledger
@@ -15,6 +16,7 @@ from hush.ledger.entry import printable
 from hush.ledger.listed import listed_releases
 from hush.numerics.rounding import rounded_up
 from hush.privacy.charge import Charge
+from hush.releasing.destination import write_text
 
 __all__ = ["listed_in_json", "opened", "register"]
 
@@ -38,7 +40,7 @@ def _row(entry: Entry) -> dict[str, Any]:
     ]
     row: dict[str, Any] = {"number": entry.number, "time": entry.time, "label": entry.label, "parts": parts}
     row |= {"extra_delta": entry.extra_delta, "epsilon": entry.epsilon, "delta": entry.delta}
-    return row | {"hush": entry.made_by}
+    return row | ({"step": entry.step} if entry.step else {}) | {"hush": entry.made_by}
 
 
 def _mechanism(entry: Entry) -> str:
@@ -143,6 +145,7 @@ def _show(options: argparse.Namespace) -> None:
             "file": options.file,
             "cap": ledger.cap.to_plain(),
             "source": ledger.source,
+            "unanswered": list(ledger.unanswered),
             "spent": {"epsilon": spent.epsilon, "delta": spent.delta},
             "left": {"epsilon": left.epsilon, "delta": left.delta},
             "share": ledger.share,
@@ -180,7 +183,18 @@ def _state(file: str, ledger: Ledger) -> list[str]:
     for name, account in ledger.accounts.items():
         used = f"epsilon {rounded_up(account.spent.epsilon)} of {account.cap.epsilon:g} at delta {account.cap.delta:g}"
         lines.append(f"account {printable(name)}: spent {used}, {100.0 * account.share:.1f} %")
-    return [*lines, _bar(ledger.share)]
+    return [*lines, *_unanswered(ledger), _bar(ledger.share)]
+
+
+def _unanswered(ledger: Ledger) -> list[str]:
+    """Which entries were paid for and have no answer yet."""
+    numbers = ledger.unanswered
+    if not numbers:
+        return []
+    several, listed = len(numbers) > 1, ", ".join(map(str, numbers[-_LAST:]))
+    which = f"entries {listed} have" if several else f"entry {listed} has"
+    calls = "the calls that charged them get" if several else "the call that charged it gets"
+    return [f"note   {which} no answer yet: {calls} one, and nothing more is charged"]
 
 
 def _blocks(ledger: Ledger) -> list[str]:
@@ -221,6 +235,34 @@ def _last(entries: tuple[Entry, ...], *, every: bool) -> list[str]:
     return [*lines, f"({more} earlier entries; --all shows them)"] if more else lines
 
 
+def _answer(options: argparse.Namespace) -> None:
+    """Print an answer that was paid for, or write it to a file."""
+    from hush.cli.output_options import document, must_be_format, saved
+
+    must_be_format(options.out)
+    check_output(options)
+    with opened(options.file) as ledger:
+        kept = ledger.answer(options.number)
+    made, plain = None, {"kind": kept.kind, "text": kept.text, "numbers": kept.numbers, "receipt": kept.receipt}
+    if kept.kind == "answer":
+        from hush.tables.answer import Answer
+
+        made = Answer.from_kept(kept)
+    text = json.dumps(plain, default=str, indent=2) if made is None else document(made, [], [])
+    if options.out and made is not None:
+        print(saved(options.out, made, [], []))
+    elif options.out:
+        if Path(options.out).suffix != ".json":
+            raise InvalidParameter(
+                f"--out must end in .json, because the answer of this entry is no table but a {kept.kind}, got "
+                f"{shown(options.out)}."
+            )
+        write_text(options.out, text)
+        print(f"written to {options.out}")
+    else:
+        print(text if options.json else kept.text)
+
+
 def _verify(options: argparse.Namespace) -> None:
     wal = f"{os.path.realpath(options.file)}-wal"
     found = os.path.exists(wal) and os.path.getsize(wal) > 0  # checked first: opening the ledger merges the log
@@ -249,6 +291,7 @@ _EXAMPLES = {
   hush ledger new census.ledger --epsilon 1 --delta 1e-6
   hush ledger new registry.ledger --rho 0.1
   hush ledger show census.ledger
+  hush ledger answer census.ledger 3
   hush ledger verify census.ledger""",
     "new": """examples:
   hush ledger new census.ledger --epsilon 1 --delta 1e-6                    questions may depend on earlier answers
@@ -260,15 +303,23 @@ _EXAMPLES = {
     "show": """examples:
   hush ledger show census.ledger
   hush ledger show census.ledger --json""",
+    "answer": """examples:
+  hush ledger answer census.ledger 3                    the answer of entry 3, as it was printed; it is free
+  hush ledger answer census.ledger 3 --out wards.csv""",
     "verify": """examples:
   hush ledger verify census.ledger        exit code 2 and one sentence if there is a problem""",
 }
 
 
 def register(command: Command) -> None:
-    """Add `hush ledger` and its three commands."""
-    ledger = command("ledger", None, "make, show or verify a privacy budget on disk", _EXAMPLES["ledger"])
-    sub = subcommands(ledger, "ledger_command", "new|show|verify", _EXAMPLES)
+    """Add `hush ledger` and its four commands."""
+    ledger = command(
+        "ledger",
+        None,
+        "make, show or verify a privacy budget on disk, and print its answers again",
+        _EXAMPLES["ledger"],
+    )
+    sub = subcommands(ledger, "ledger_command", "new|show|answer|verify", _EXAMPLES)
 
     new = sub("new", _new, "make a ledger")
     new.add_argument("--epsilon", type=number, metavar="E", help="the total epsilon that may be spent")
@@ -290,4 +341,8 @@ def register(command: Command) -> None:
     )
     show = sub("show", _show, "show what is spent, what is left and the last entries")
     show.add_argument("--all", action="store_true", help="show every entry")
+    again = sub("answer", _answer, "print the answer of an entry again, or write it to a file; it is free")
+    again.add_argument("number", type=int, metavar="NUMBER", help="the number of the entry; see `hush ledger show`")
+    again.add_argument("--out", metavar="FILE", help="a .csv, .parquet, .xlsx, .md, .tex, .html or .json file")
+    add_overwrite(again)
     sub("verify", _verify, "read every entry and check hashes and budget")

@@ -24,6 +24,7 @@ from hush.errors import InvalidParameter, shown
 from hush.ledger.account import keeps
 from hush.ledger.entry import Entry, as_entry
 from hush.ledger.payment import Payment, unaccounted
+from hush.ledger.people import People
 from hush.ledger.refusal import must_be_ledger
 from hush.ledger.series import Turn
 from hush.privacy.budget import Budget
@@ -63,8 +64,8 @@ class Access:
     label: str = ""
     #: the sub-account of the ledger that is charged
     account: str = ""
-    #: the people who are protected, as text by which a ledger recognises them; None: the ledger is not asked
-    people: str | None = None
+    #: the people who are protected, and what counts as one of them; None: the ledger is not asked
+    people: People | str | None = None
     #: the column and the value of the block of time that the rows are of
     block: tuple[str, str] | None = None
     #: the most that one question may cost, by the policy
@@ -141,7 +142,8 @@ class Access:
 
     def _named(self, question: str) -> str:
         """The digest of a question that these people are asked, with its label, account and block."""
-        return digest(question, self.people, self.label, self.account, self.charged_block())
+        people = None if self.people is None else People.of(self.people).words
+        return digest(question, people, self.label, self.account, self.charged_block())
 
     def _must_charge(self) -> None:
         """Refuse a question that is not charged to the ledger of the policy."""

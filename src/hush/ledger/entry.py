@@ -113,6 +113,11 @@ class Entry:
     made_by: str = field(default="", compare=False)
 
     @property
+    def has_right(self) -> bool:
+        """Does the charge give the right to one answer, which the same call gets if the first one fails?"""
+        return bool(self.question) or self.turn is not None
+
+    @property
     def planned(self) -> list[Entry]:
         """This release and those that were planned to follow it."""
         return [self] if self.turn is None else [self, *[self.next_one] * (self.turn.times - 1)]

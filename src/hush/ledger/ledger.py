@@ -8,15 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hush.errors import InvalidParameter, LedgerError, NotPaid, Unsupported, called_like, one_of
+from hush.errors import InvalidParameter, LedgerError, NotPaid, Unsupported, called_like, one_of, whole
 from hush.ledger.account import Account, Nonadaptive, keeps
 from hush.ledger.blocks import must_have_blocks
 from hush.ledger.display import as_card, in_words
 from hush.ledger.entry import Cap, Entry, as_entry, moment, text_of
+from hush.ledger.kept import KeptAnswer
 from hush.ledger.notebook import card
 from hush.ledger.payment import IN_MEMORY, Payment
-from hush.ledger.refusal import must_be_source, refusal
-from hush.ledger.series import Turn, WithSeries, charged_before, kept_answer, wait_for
+from hush.ledger.people import People, must_be_people
+from hush.ledger.refusal import refusal
+from hush.ledger.series import Turn, WithSeries, charged_before, kept_answer, wait_for, without_answer
 from hush.ledger.store import LedgerStore, ledger_path, new_cap
 from hush.ledger.sub_accounts import must_fit, sub_account
 from hush.ledger.view import LedgerView
@@ -105,8 +107,14 @@ class Ledger(WithSeries):
 
     @property
     def source(self) -> str | None:
-        """The name of the data that the ledger protects; None until it is bound to data."""
-        return self._store.read()[0].source
+        """The people or the data that the ledger protects, in words; None until it is bound to them."""
+        people = self.people
+        return None if people is None else people.words
+
+    @property
+    def people(self) -> People | None:
+        """Who is protected, and what counts as one of them; None until the ledger is bound to them."""
+        return self._store.read()[0].people
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -116,7 +124,7 @@ class Ledger(WithSeries):
     def view(self) -> LedgerView:
         """A read-only copy of the ledger at this moment: cap, source, entries, account and digest."""
         log, account = self._store.read()
-        return LedgerView(log.cap, log.source, log.entries, account, log.last)
+        return LedgerView(log.cap, log.people, log.entries, account, log.last)
 
     @property
     def spent(self) -> Budget:
@@ -199,7 +207,7 @@ class Ledger(WithSeries):
             )
         return payment
 
-    def charged(self, asked: Entry, *, people: str | None = None) -> Payment:
+    def charged(self, asked: Entry, *, people: People | str | None = None) -> Payment:
         """Charge an entry, for `Ledger.spend` and `Access.pay`; with `people`, the ledger protects them from then on.
 
         A release of a series that was charged before, and a question that was charged and has no answer, are not
@@ -213,7 +221,7 @@ class Ledger(WithSeries):
         result, written = Outcome(), list[Entry]()
         try:
             with self._store.exclusive():
-                return self._spent(asked, people, result, written)
+                return self._spent(asked, None if people is None else People.of(people), result, written)
         except BaseException as failure:
             if result.committed and written:  # the file holds the entry; the next call reads it from there
                 then = (
@@ -225,14 +233,14 @@ class Ledger(WithSeries):
                 )
             raise
 
-    def _spent(self, asked: Entry, people: str | None, result: Outcome, written: list[Entry]) -> Payment:
+    def _spent(self, asked: Entry, people: People | None, result: Outcome, written: list[Entry]) -> Payment:
         """Check the entry, write it in one transaction, and return its payment; `written` holds it from then on."""
         from hush.ledger import log as rows
 
         with self._store.file.writing(result) as connection:
             log, account = self._store.refreshed(connection)
-            if people is not None and log.source is not None:
-                must_be_source(str(self._store), log.source, people)
+            if people is not None and log.people is not None:
+                must_be_people(str(self._store), log.people, people)
             known = charged_before(connection, log.entries, asked)
             entry = known or replace(asked, number=log.number + 1, time=moment())
             grown = account if known else account.plus([entry])
@@ -241,7 +249,7 @@ class Ledger(WithSeries):
                 must_fit(log.cap, log.entries, entry)
                 log = rows.append(connection, log, entry)
                 written.append(entry)
-            if settled is not None and people is not None and log.source is None:
+            if settled is not None and people is not None and log.people is None:
                 log = rows.bind(connection, log, people)
         if settled is None:
             raise refusal(account, grown, entry)
@@ -257,30 +265,48 @@ class Ledger(WithSeries):
         place = IN_MEMORY if self.path is None else str(self.path)
         return Payment(entry.charges, entry, place, keeper=self.keep_answer, kept=kept)
 
+    # -- answers ---------------------------------------------------------------------------------------------
+
+    def answer(self, number: int) -> KeptAnswer:
+        """The answer of an entry, as it was kept before it was shown. It is free: `print(ledger.answer(3))`."""
+        entries = self._store.read()[0].entries
+        if not 1 <= whole("number", number, 1, "write ledger.answer(1)") <= len(entries):
+            raise InvalidParameter(f"number is {number}, but {self._store} has {len(entries)} entries.")
+        content, entry = kept_answer(self._store, number), entries[number - 1]
+        if content is None:
+            right = "the call that charged it gets its answer, without another charge"
+            why = right if entry.has_right else "its charge was for noise that the caller draws"
+            raise InvalidParameter(f"no answer of entry {number} is kept: {why}.")
+        return KeptAnswer.from_bytes(content)
+
+    @property
+    def unanswered(self) -> tuple[int, ...]:
+        """The numbers of the entries whose answer was paid for and is not kept yet: the same calls get them."""
+        return without_answer(self._store)
+
     # -- the data, and the end --------------------------------------------------------------------------------
 
-    def bind(self, source: str) -> None:
-        """Record which data this ledger protects. The first text is final; a different one later raises."""
+    def bind(self, source: People | str) -> None:
+        """Record whom or which data this ledger protects. The first ones are final; different ones later raise."""
         from hush.ledger import log as rows
 
-        text, store = text_of("source", source), self._store
+        own, store = People.of(source), self._store
         with store.exclusive():
-            known = store.read()[0].source
+            known = store.read()[0].people
             if known is None:
                 with store.file.writing() as connection:
                     log, account = store.refreshed(connection)
-                    known = log.source
+                    known = log.people
                     if known is None:
-                        log, known = rows.bind(connection, log, text), text
+                        log, known = rows.bind(connection, log, own), own
                 store.keep(log, account)
-        must_be_source(str(self._store), known, text)
+        must_be_people(str(self._store), known, own)
 
-    def must_protect(self, source: str) -> None:
-        """Raise if the ledger is bound to other data; does not bind it."""
-        text = text_of("source", source)
-        known = self._store.read()[0].source
+    def must_protect(self, source: People | str) -> None:
+        """Raise if the ledger is bound to other data or makes another promise to the same people; does not bind it."""
+        own, known = People.of(source), self._store.read()[0].people
         if known is not None:
-            must_be_source(str(self._store), known, text)
+            must_be_people(str(self._store), known, own)
 
     def verify(self) -> None:
         """Check everything again: SQLite's integrity check, tables and triggers, every hash, and that the cap covers

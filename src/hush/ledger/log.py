@@ -10,6 +10,7 @@ from typing import Any
 from hush.errors import HushError, LedgerError
 from hush.ledger.entry import Cap, Entry, chained, entry_from_text, entry_text
 from hush.ledger.file import LedgerFile
+from hush.ledger.people import People
 from hush.ledger.schema import SCHEMA
 
 __all__ = ["Log", "append", "bind", "cap_text", "read"]
@@ -28,6 +29,11 @@ class Log:
     source: str | None = None
     entries: tuple[Entry, ...] = ()
     last: str = ""
+
+    @property
+    def people(self) -> People | None:
+        """Whom the ledger protects."""
+        return None if self.source is None else People.from_text(self.source)
 
     @property
     def number(self) -> int:
@@ -105,8 +111,9 @@ def append(connection: Connection, log: Log, entry: Entry) -> Log:
     return replace(log, entries=(*log.entries, entry), last=written)
 
 
-def bind(connection: Connection, log: Log, source: str) -> Log:
-    """Write the source into the open transaction; returns the new log."""
+def bind(connection: Connection, log: Log, people: People) -> Log:
+    """Write whom the ledger protects into the open transaction; returns the new log."""
+    source = people.text
     connection.execute(
         "INSERT INTO source VALUES (1, ?, ?, ?)", (log.number, source, chained(log.start, log.number, source))
     )

@@ -229,15 +229,19 @@ class Payment:
             self._kept = self._keeper(self._entry.number, content)
         return content if self._kept is None else self._kept
 
-    def attempt(self, make: Callable[[], _Made]) -> _Made:
+    def attempt(self, make: Callable[[], _Made], *, passing: tuple[type[Exception], ...] = ()) -> _Made:
         """What `make()` returns. It reads the data and draws; if it fails, one constant sentence is raised.
 
         The failure's own words may quote a row, and whether it fails may depend on one: so it is raised after the
-        charge only, and the words are not kept as its context either. An interrupt passes through, with a note.
+        charge only, and the words are not kept as its context either. An interrupt passes through with a note, and so
+        do the exceptions of `passing`: those of a file that cannot be written.
         """
         try:
             return make()
         except (NotPaid, QueryFailed):
+            raise
+        except passing as failure:
+            failure.add_note(f"{self._stays}.")
             raise
         except Exception:  # raised below, after the handler has ended
             pass
@@ -253,8 +257,7 @@ class Payment:
         """What a failure leaves behind, in words."""
         if self._entry is None:
             return "no ledger was charged"
-        right = self._entry.question or self._entry.turn
-        then = ", and the same call gets its one answer without another charge" if right else ""
+        then = ", and the same call gets its one answer without another charge" if self._entry.has_right else ""
         return f"entry {self._entry.number} of {self._place} stays charged{then}"
 
     @property

@@ -7,13 +7,13 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from hush.errors import BudgetExceeded, HushError, InvalidParameter, reject, shown
+from hush.errors import BudgetExceeded, HushError, reject, shown
 from hush.ledger.account import Account
 from hush.ledger.entry import Entry
 from hush.numerics.rounding import decimal_down, decimal_up
 from hush.privacy.compose import compose
 
-__all__ = ["must_be_ledger", "must_be_source", "refusal"]
+__all__ = ["must_be_ledger", "refusal"]
 
 #: With more different mechanisms than this, the search for a noise that fits takes too long.
 _MOST_DIFFERENT = 8
@@ -27,17 +27,6 @@ def must_be_ledger(given: Any) -> None:
         path = shown(given) if isinstance(given, str) and len(given) <= 100 else "'budget.ledger'"
         cap = "" if isinstance(given, str) and os.path.exists(given) else ", epsilon=3.0, delta=1e-5"
         raise reject("ledger", given, "a Ledger, or None", f"write ledger=hush.Ledger({path}{cap})")
-
-
-def must_be_source(ledger: str, known: str, text: str) -> None:
-    """Reject data that a ledger does not protect."""
-    if known != text:
-        raise InvalidParameter(
-            f"{ledger} protects {shown(known)}, not {shown(text)}. If both are about the same people (monthly "
-            "files, copies, "
-            "tables of one database), they need one ledger: give every table the same population= (--population) from "
-            "the first release on. If they are about other people, use a separate ledger for each data set."
-        )
 
 
 def refusal(account: Account, grown: Account, entry: Entry) -> BudgetExceeded:

@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from hush.ledger.entry import Entry
     from hush.ledger.store import LedgerStore
 
-__all__ = ["Turn", "WithSeries", "charged_before", "kept_answer", "made_so_far", "showing", "wait_for"]
+__all__ = [
+    "Turn",
+    "WithSeries",
+    "charged_before",
+    "kept_answer",
+    "made_so_far",
+    "showing",
+    "wait_for",
+    "without_answer",
+]
 
 #: Bytes of the largest answer that a ledger keeps.
 _LARGEST = 1 << 29
@@ -230,9 +239,11 @@ def _planned_within(account: Account, query: Any, times: int, options: Mapping[s
     cap, many = account.cap, whole("times", times, 1, "write ledger.plan(query, times=12)")
     must_have_no_list(cap)
 
+    planned = getattr(query, "planned", query.plan)  # a policy allows or refuses what is found
+
     def fitting(epsilon: float, given: Mapping[str, Any]) -> Any:
         try:
-            plan = query.plan(epsilon, cap.delta, times=many, **given)
+            plan = planned(epsilon, cap.delta, times=many, **given)
             return plan if account.plus(plan.entries()).settled() is not None else None
         except HushError:
             return None
@@ -250,6 +261,7 @@ def _planned_within(account: Account, query: Any, times: int, options: Mapping[s
             f"what is left of the ledger's budget, {cap}, does not cover {many} releases of this query; nothing was "
             "spent."
         )
+    best.query.table.access(None).allow(Budget(best.shares.epsilon, best.shares.delta))
     return best
 
 
@@ -260,6 +272,16 @@ def kept_answer(store: LedgerStore, number: int) -> bytes | None:
     with store.exclusive(), store.file.reading() as connection:
         found = schema.answer_of(connection, number)
     return None if found is None else _checked(store, *found)
+
+
+def without_answer(store: LedgerStore) -> tuple[int, ...]:
+    """The numbers of the entries that give the right to an answer which is not kept yet."""
+    from hush.ledger import schema
+
+    entries = store.read()[0].entries
+    with store.exclusive(), store.file.reading() as connection:
+        done = schema.answered(connection)
+    return tuple(entry.number for entry in entries if entry.has_right and entry.number not in done)
 
 
 def _keep_answer(store: LedgerStore, number: int, content: bytes) -> bytes:

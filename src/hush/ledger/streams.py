@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hush.errors import InvalidParameter, LedgerError, shown
+from hush.ledger.access import Access
+from hush.ledger.kept import KeptAnswer
 from hush.ledger.payment import IN_MEMORY, Payment
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget, Charge
@@ -83,9 +85,7 @@ class Streams:
         mark: str,
         paid: list[Charge],
         budget: Budget,
-        *,
-        label: str,
-        account: str = "",
+        access: Access,
         about: str = "",
     ) -> StreamRecord:
         """Charge the ledger for a new stream and record it. After a crash between the two, a second call with the same
@@ -94,9 +94,7 @@ class Streams:
         from hush.ledger import stream_rows
 
         turn = Turn(f"stream {name}", 1, 1)
-        payment = self._ledger.spend(
-            paid, label=label, epsilon=budget.epsilon, delta=budget.delta, turn=turn, account=account, about=about
-        )
+        payment = access.pay("", paid, budget=budget, turn=turn, about=about)
         if payment.number is None or payment.charges != tuple(paid):
             raise InvalidParameter(
                 f"entry {payment.number} of the ledger was charged for another plan of the stream "
@@ -107,7 +105,8 @@ class Streams:
             known = stream_rows.stream(self._store.file, connection, name)
             if known is None:
                 stream_rows.insert(connection, record)
-        self._ledger.keep_answer(record.number, b"a stream")  # its entry gives no other payment
+        text = f"the stream {name}; hush.stream.opened(ledger, {shown(name)}).answer() has what it has published"
+        payment.keep(KeptAnswer("stream", text).to_bytes())  # its entry gives no other payment
         return known or record
 
     def add(

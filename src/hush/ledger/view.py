@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hush.ledger.account import Account
 from hush.ledger.blocks import Blocks
 from hush.ledger.entry import Cap, Entry
+from hush.ledger.people import People
 from hush.privacy.charge import Budget
 
 __all__ = ["LedgerView"]
@@ -21,10 +22,15 @@ class LedgerView:
     """
 
     cap: Cap
-    source: str | None
+    people: People | None
     entries: tuple[Entry, ...]
     account: Account
     digest: str
+
+    @property
+    def source(self) -> str | None:
+        """The people or the data that the ledger protects, in words."""
+        return None if self.people is None else self.people.words
 
     @property
     def spent(self) -> Budget:

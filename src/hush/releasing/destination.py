@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hush.errors import InvalidParameter, NotWritten, shown
 
-__all__ = ["must_be_writable", "part_file", "reason", "spare", "write_text"]
+__all__ = ["must_be_writable", "on_disk", "part_file", "reason", "spare", "write_text"]
 
 #: The first bytes of SQLite files: a database, and a write-ahead log of either byte order.
 _DATABASES = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
@@ -68,7 +68,7 @@ def part_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         try:
             shutil.copymode(place, part) if place.exists() else part.chmod(0o666 & ~_umask())
             yield part
-            _on_disk(part)
+            on_disk(part)
             os.replace(part, place)
         finally:
             part.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ def _is_database(place: Path) -> bool:
     return start.startswith(_DATABASES)
 
 
-def _on_disk(part: Path) -> None:
+def on_disk(part: Path) -> None:
     """Wait until the file is on disk: some file systems report a full disk or a quota only then."""
     with part.open("rb+") as file:
         os.fsync(file.fileno())

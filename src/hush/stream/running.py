@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, shown, whole
+from hush.ledger.access import Access
 from hush.ledger.entry import Entry, text_of
 from hush.ledger.ledger import Ledger
 from hush.ledger.payment import Payment
+from hush.ledger.people import PERSON, People
 from hush.ledger.streams import Streams
 from hush.stream.answer import StreamAnswer
 from hush.stream.plan import StreamPlan, plan_from
@@ -269,21 +271,19 @@ def started(
     kept = Secret.made(path)
     if path is None:
         _MEMORY.setdefault(ledger, {})[title] = kept
-    named = {"label": label or f"stream {title}", "account": account, "about": plan.stream.in_words}
+    access = Access(ledger, label=label or f"stream {title}", account=account, people=people)
     text = json.dumps(plain, sort_keys=True, allow_nan=False)
     try:
-        record = streams.create(title, text, kept.mark, plan.charges, plan.budget, **named)
+        record = streams.create(title, text, kept.mark, plan.charges, plan.budget, access, plan.stream.in_words)
     except HushError:
         kept.discard()  # nothing was charged: the file would only be in the way
         raise
-    if people is not None:
-        ledger.bind(people)
     _secret_of(ledger, record, secret)  # from here on it belongs to this stream
     return RunningStream(ledger, record, secret)
 
 
-def _people_of(ledger: Ledger, population: str | None) -> str | None:
-    """The people that a stream is about, as text for a ledger. A ledger that protects the people of tables needs to be
+def _people_of(ledger: Ledger, population: str | None) -> People | None:
+    """The people that a stream is about; it protects persons. A ledger that protects the people of tables needs to be
     told that the stream counts the same people.
     """
     protected = ledger.source
@@ -297,7 +297,8 @@ def _people_of(ledger: Ledger, population: str | None) -> str | None:
         )
     if not isinstance(population, str) or not 0 < len(population) <= 100:
         raise InvalidParameter(f"population must be a name of at most 100 characters, got {shown(population)}.")
-    people = population if population == protected else f"population {population}"
+    people = ledger.people if population == protected else People(f"population {population}", PERSON)
+    assert people is not None
     ledger.must_protect(people)
     return people
 

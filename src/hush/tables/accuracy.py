@@ -43,7 +43,7 @@ class Planning:
         given = {"family": "laplace" if delta == 0.0 else "gaussian", **options}
 
         def excess(epsilon: float) -> float:
-            found = self.plan(epsilon, delta, **given).errors(rows)  # type: ignore[attr-defined]
+            found = self.planned(epsilon, delta, **given).errors(rows)  # type: ignore[attr-defined]
             wished = _wished(error, found)
             return max(found[name] / wished[name] for name in wished)
 
@@ -107,18 +107,26 @@ def plan_all(
     cap, total = account.cap, math.fsum(each)
     given = {"family": "laplace" if cap.delta == 0.0 else "gaussian", **options}
 
+    makers = [getattr(query, "planned", query.plan) for query in rows]  # a policy allows or refuses what is found
+
     def plans(factor: float) -> list[QueryPlan] | None:
         try:
             made: list[QueryPlan] = [
-                query.plan(factor * cap.epsilon * share / total, cap.delta / len(rows), **given)
-                for query, share in zip(rows, each, strict=True)
+                planned(factor * cap.epsilon * share / total, cap.delta / len(rows), **given)
+                for planned, share in zip(makers, each, strict=True)
             ]
             grown = account.plus([entry for plan in made for entry in plan.entries()])
         except HushError:
             return None
         return made if grown.settled() is not None else None
 
-    return _largest(plans, cap)
+    return [_allowed(plan) for plan in _largest(plans, cap)]
+
+
+def _allowed(plan: QueryPlan) -> QueryPlan:
+    """The plan, if the policy of its table allows it."""
+    plan.query.table.access(None).allow(Budget(plan.shares.epsilon, plan.shares.delta))
+    return plan
 
 
 def _account(budget: Any) -> Account:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, needs, shown
 from hush.ledger.entry import printable
+from hush.ledger.kept import TABLE, KeptAnswer, arrow_bytes, arrow_table
 from hush.ledger.notebook import Bar, card
 from hush.releasing.destination import part_file
 from hush.releasing.receipt import Receipt
@@ -25,6 +26,7 @@ from hush.tables.publish.workbook import write_workbook
 __all__ = ["Answer", "facts_of", "summary_of"]
 
 Array = NDArray[np.float64]
+_RELEASED = "released"  # the part of a kept answer with the noisy numbers
 _SHOWN = 20  # groups that a printed answer shows
 _SHOWN_IN_NOTEBOOKS = 50
 
@@ -113,6 +115,23 @@ class Answer(MadeFromAnswer):
     def to_html(self) -> str:
         """The answer and its receipt as a piece of HTML, with bars; all groups are in it."""
         return self._card(len(self))
+
+    # -- in a ledger -----------------------------------------------------------------------------------------
+
+    def to_kept(self) -> KeptAnswer:
+        """The answer as a ledger keeps it."""
+        numbers = {"names": list(self.names), "long_form": self.long_form}
+        parts = {TABLE: arrow_bytes(self.table), _RELEASED: arrow_bytes(self.released)}
+        return KeptAnswer("answer", repr(self), self.receipt, numbers, parts)
+
+    @classmethod
+    def from_kept(cls, kept: KeptAnswer) -> Self:
+        """The answer that a ledger keeps. Totals, shares and ratios need the query, so it has none."""
+        if kept.kind != "answer":
+            raise InvalidParameter(f"the ledger keeps a {kept.kind} here, which is no table; print it.")
+        numbers = arrow_table(kept.parts[_RELEASED])
+        names, long_form = tuple(kept.numbers["names"]), bool(kept.numbers["long_form"])
+        return cls(kept.table, Receipt(kept.receipt), numbers, names, long_form=long_form)
 
     # -- on screen -------------------------------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ class Asking:
         if self.release is not None:
             whole("release", self.release, 1, "write release=1")
 
-    def must_be_sum_model(self) -> None:
+    def must_be_one_release(self) -> None:
         """Reject a number of a release where one release is planned."""
         if self.release is not None:
             raise InvalidParameter("release= is for a plan of several releases; write plan(..., times=12).")
@@ -93,8 +93,8 @@ class Answerable(ABC):
         """Write the answer to a Parquet file and return the receipt. `options` are those of `answer`.
 
         A plan of one release of a query does not hold the whole answer in memory. On Spark, private groups then get
-        their noise on the executors, and the file is a folder. The charge comes first: a failure after it wastes it.
-        One of several releases is kept in the ledger first, so nothing is wasted.
+        their noise on the executors, and the file is a folder. After a failure the same call gets its one answer and
+        pays nothing more; but what Spark's executors wrote may have been seen, so there a failure wastes the charge.
         """
         unknown = sorted(set(options) - set(Asking.__dataclass_fields__))
         if unknown:

@@ -49,9 +49,9 @@ def _one_spelling(column: str, kind: Any, value: Any) -> Any:
     if kind.is_string() and isinstance(value, str):
         return str.__str__(value)  # a class of the caller may print itself under another name
     if kind.is_integer() and isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return int(value)
+        return int.__index__(value) if isinstance(value, int) else int(value)
     if kind.is_date() and isinstance(value, date) and not isinstance(value, datetime):
-        return date(value.year, value.month, value.day)
+        return date.fromordinal(date.toordinal(value))
     if kind.is_date() and isinstance(value, str):
         with contextlib.suppress(ValueError):
             return date.fromisoformat(value)

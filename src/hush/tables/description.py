@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hush.errors import IncompleteCall, one_of
 from hush.ledger.access import Access
+from hush.ledger.people import People
 from hush.tables.aggregation import ORDERS, integer_aggregates
 from hush.tables.contribution import Reach
 from hush.tables.counts import CountUnits
@@ -94,8 +95,16 @@ class TableDescription:
         """The text by which a ledger recognises the people: the names of all private sources and of their units, or the
         name of the population. It holds no data, and neither filters nor public tables change it.
         """
-        private = sorted({root.people for root in self.roots if root.private})
-        return private[0] if len(private) == 1 else short("; ".join(private), f"{len(private)} tables")
+        return self.people.words
+
+    @property
+    def people(self) -> People:
+        """The people whose rows these are, and what counts as one of them."""
+        private = {root.people for root in self.roots if root.private}
+        if len(private) == 1:
+            return private.pop()
+        words = sorted(one.words for one in private)
+        return People(short("; ".join(words), f"{len(words)} tables"))
 
     @property
     def file(self) -> str:
@@ -105,8 +114,8 @@ class TableDescription:
 
     def access(self, ledger: Ledger | None, *, label: str = "", account: str = "") -> Access:
         """The door to noise on these rows: their people, their block of time, and what their policy allows."""
-        label = label or self.file
-        named: dict[str, Any] = {"label": label, "account": account, "people": self.fingerprint, "block": self.block}
+        named: dict[str, Any] = {"label": label or self.file, "account": account}
+        named |= {"people": self.people, "block": self.block}
         if self.rule is not None:
             rule = self.rule
             named |= {"max_epsilon": rule.max_epsilon, "max_delta": rule.max_delta, "charged_to": rule.ledger}

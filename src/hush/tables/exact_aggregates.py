@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
+from hush.errors import InvalidParameter
 from hush.tables.arrow import arrow, chosen_rows, filled, named, named_schema, plain_numbers, whole_table
 from hush.tables.contribution import Reach
 from hush.tables.engines import engine_of
 from hush.tables.engines.contract import Source
+from hush.tables.expression import operations
 from hush.tables.group import Grouping
 from hush.tables.people_piece import PEOPLE
 
-__all__ = ["Aggregates"]
+__all__ = ["Aggregates", "must_run"]
 
 BATCH = 65_536  # rows
 
@@ -51,15 +55,25 @@ class Aggregates:
 
     def read(self, *, size: int = BATCH) -> tuple[dict[str, Any], Iterator[Any]]:
         """The numbers about people, if the plan has them, and then the batches of groups, from one query."""
-        run, plan = engine_of(self.source.backend).batches, self.plan
+        run, asked = engine_of(self.source.backend).batches, self.asked
         if self.grouping.keys is not None:
-            about, found = self._apart(run(self.source, plan, size), every=True)
+            about, found = self._apart(run(self.source, asked, size), every=True)
             keys = self.grouping.columns() if self.grouping.names else {}
             return about, filled(found, keys, len(self.grouping.keys), self.columns, size)
-        by = [plan[f"g{i}"].asc(nulls_first=False) for i in range(len(self.keys))]
-        ordered = plan.order_by([plan[PEOPLE].desc(), *by] if self.about else by)
-        about, found = self._apart(run(self.source, ordered, size), every=False)
+        about, found = self._apart(run(self.source, asked, size), every=False)
         return about, (named(batch, (*self.keys, *self.columns)) for batch in found)
+
+    @cached_property
+    def asked(self) -> Any:
+        """The expression that the engine runs: groups that are found privately are sorted."""
+        if self.grouping.keys is not None:
+            return self.plan
+        by = [self.plan[f"g{i}"].asc(nulls_first=False) for i in range(len(self.keys))]
+        return self.plan.order_by([self.plan[PEOPLE].desc(), *by] if self.about else by)
+
+    def check(self) -> None:
+        """Refuse what can be refused before a row is read."""
+        must_run(self.source, self.asked)
 
     def people(self) -> dict[str, Any]:
         """The numbers about people alone, from a query of their own."""
@@ -118,3 +132,30 @@ class Aggregates:
         fields = list(self.plan.schema().to_pyarrow())
         of_groups = fields[1 : -len(self.about)] if self.about else fields
         return named_schema(of_groups, (*self.keys, *self.columns))
+
+
+def must_run(source: Source, relation: Any) -> None:
+    """Refuse, before a row is read, an expression that the engine cannot run, and columns that have changed since the
+    table was opened.
+    """
+    _must_be_unchanged(source, relation)
+    engine_of(source.backend).compile(source.backend, relation)
+
+
+def _must_be_unchanged(source: Source, relation: Any) -> None:
+    """Refuse tables and files whose columns or types have changed since they were opened: what was proved about them
+    may not hold. Only schemas are read.
+    """
+    for node in relation.op().find(operations().DatabaseTable):
+        place = tuple(part for part in (node.namespace.catalog, node.namespace.database) if part)
+        try:
+            with warnings.catch_warnings():  # Ibis 12 reads the schema through a name that DuckDB 2 deprecates
+                warnings.simplefilter("ignore", DeprecationWarning)
+                same = source.backend.table(str(node.name), database=place or None).schema() == node.schema
+        except Exception:  # the engine's words are not shown; raised below
+            same = False
+        if not same:
+            raise InvalidParameter(
+                f"the columns of {source.label} have changed since it was opened, or it is gone; open it again; "
+                "nothing was spent."
+            )

@@ -1,13 +1,14 @@
-"""Run a query in its engine, charge the ledger, add exact noise and make the answers.
+"""Charge the ledger, run a query in its engine, add exact noise, keep the answer, and show it: in this order.
 
-For an answer in memory the engine runs first, so a failure there spends nothing. A result that is too large for memory
-is streamed to a file: then the charge comes first, and a failure wastes it.
+What can be refused without reading a row is refused before the charge. After it, a failure says one constant sentence,
+and the same call gets its answer without another charge. An answer in memory is kept in the ledger. A result that is
+too large for memory is streamed to a file, and the ledger keeps the name of the file.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,19 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import NotCertified, NotPaid
-from hush.ledger.account import keeps
+from hush.errors import InvalidParameter, NotCertified
+from hush.ledger.access import Access
 from hush.ledger.entry import LONGEST_TEXT, printable
-from hush.ledger.payment import Draws, Payment, pay
+from hush.ledger.kept import KeptAnswer
+from hush.ledger.payment import Draws, Payment
 from hush.ledger.series import Turn
 from hush.privacy.charge import Budget
-from hush.releasing.destination import must_be_writable, part_file
+from hush.releasing.destination import must_be_writable, on_disk, part_file
 from hush.releasing.receipt import Receipt
 from hush.sampling.witness import cells_of
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, chosen_rows, number_column, plain_numbers
 from hush.tables.asking import Asking
-from hush.tables.blocks import block_of
 from hush.tables.column_draws import noisy_columns
 from hush.tables.column_noise import Shares, Spending
 from hush.tables.description import QueryDescription
@@ -39,7 +40,7 @@ from hush.tables.left_out import LeftOut, left_out
 from hush.tables.other_row import measured
 from hush.tables.output import Recipe, answer_table
 from hush.tables.plan_words import question_in_words
-from hush.tables.planned import Kept, kept_release, must_be_same_noise, packed, unpacked
+from hush.tables.planned import kept_release, must_be_same_noise, packed, unpacked
 from hush.tables.private_bounds import bounds_from
 from hush.tables.publish.basis import Basis
 from hush.tables.query_receipt import bounds_in, plain_bounds, receipt_of
@@ -47,6 +48,9 @@ from hush.tables.question import question_digest
 from hush.tables.selection.spending import chosen_columns
 
 __all__ = ["Request"]
+
+#: What measures the effect of the limits, and what the engine runs.
+_Ready = tuple[LeftOut | None, Aggregates]
 
 _ROW_GROUP = 65_536  # shown groups in one row group of a Parquet file
 
@@ -68,49 +72,45 @@ class Request:
     turn: Turn | None = None
     #: Bounds that an earlier release of the series found privately; None: none are needed, or they are still open.
     found: Mapping[str, tuple[Any, Any] | None] | None = None
+    #: the digest of the question, which the charge pays one answer to
+    question: str = ""
+    #: makes of the released numbers what is shown, such as the columns of a statement
+    finish: Callable[[Answer], Answer] = lambda answer: answer
+
+    @property
+    def access(self) -> Access:
+        """The door that the answer is paid at."""
+        return self.query.table.access(self.asked.ledger, label=self.asked.label, account=self.asked.account)
 
     def answer(self) -> Answer:
-        """The answer in memory. Nothing is spent before the engine has run. Where bounds are to be found, the engine
-        first runs with placeholders, to show that it can. A release of a series that was made before is read.
+        """The answer in memory. It is charged before the engine runs, and kept before it is shown. A release of a
+        series that was made before is read.
         """
-        self._prepare()
-        if (kept := self._kept()) is not None:
-            return self._of_kept(kept)
+        ready = self.prepared()
+        payment = self._pay()
+        if payment.kept is None:
+            made, content = payment.attempt(lambda: self._run(payment, ready))
+            if payment.keep(content) == content:
+                return made
+        return self._of_kept(payment)  # what another process kept first is the answer of both
+
+    def _run(self, payment: Payment, ready: _Ready) -> tuple[Answer, bytes]:
+        """Run the query, draw, and make the answer; and the answer as a ledger keeps it."""
         self.asked.progress("aggregating in the engine")
-        exact, beside = self._exact()
-        if self.query.search is not None:
-            exact = self._magnitudes(self.query.search)
-        try:
-            payment = self._pay()
-        except NotPaid:
-            if (kept := self._kept()) is None:
-                raise
-            return self._of_kept(kept)  # another process made this release in the meantime
-        settled = self
-        if self.query.search is not None:
-            settled = self._bounded(exact, payment)
-            exact, beside = settled._exact()
+        settled, ready = self._settled(payment, ready)
+        exact, beside = settled._exact(ready)
         self.asked.progress("drawing noise")
         keys, released = settled._noisy(exact, settled.spent.open(payment, "answers"))
         released |= settled._chosen(keys, payment)
         receipt = settled._receipt(payment, *beside) | {"groups": keys.num_rows}
         if (spent := self.shares.other) is not None:
             receipt = receipt | {"other": measured(settled.query, keys, spent, payment, self.asked.level)}
-        if self.turn is not None and self.asked.ledger is not None and payment.number is not None:
-            own = packed(keys, released, receipt | {"question": question_digest(self.query)})
-            if self.asked.ledger.keep_answer(payment.number, own) != own and (kept := self._kept()) is not None:
-                return self._of_kept(kept)  # what another process kept first is the answer of both
-            keys, released, receipt = unpacked(own)
-        return settled._made(keys, released, receipt)
+        made = settled._made(keys, released, receipt)
+        return made, packed(made, keys, released, receipt | {"question": question_digest(self.query)})
 
-    def _kept(self) -> Kept | None:
-        """Keys, noisy columns and receipt of this release, if it was made before."""
-        if self.turn is None or self.asked.ledger is None:
-            return None
-        return kept_release(self.asked.ledger, self.turn, self.spent.charge, self.query)
-
-    def _of_kept(self, kept: Kept) -> Answer:
-        """The answer that a ledger keeps."""
+    def _of_kept(self, payment: Payment) -> Answer:
+        """The answer that the ledger keeps."""
+        kept = unpacked(payment.kept) if self.turn is None else kept_release(payment, self.spent.charge, self.query)
         return self._with_found(bounds_in(kept[2]))._made(*kept)
 
     def _made(self, keys: Any, released: Mapping[str, Any], receipt: Receipt) -> Answer:
@@ -119,12 +119,7 @@ class Request:
         noisy = arrow().table({name: number_column(column) for name, column in released.items()})
         level = self.asked.level
         basis, table = Basis.of(self.query, self.spent, level), answer_table(recipe, keys, released)
-        return Answer(table, receipt | {"level": level}, noisy, recipe.names, basis)
-
-    def check(self) -> None:
-        """Run everything but payment and noise: what can fail, fails here."""
-        self._prepare()
-        self._exact()
+        return self.finish(Answer(table, receipt | {"level": level}, noisy, recipe.names, basis))
 
     def write(self, path: str | os.PathLike[str]) -> Receipt:
         """Write the answer to a Parquet file (on Spark, a folder), one batch of groups at a time; returns the
@@ -132,24 +127,40 @@ class Request:
         """
         on_executors = engine_of(self.query.table.source.backend).executors and self.query.grouping.keys is None
         must_be_writable(path, folder=on_executors)
-        self._prepare()
+        ready = self.prepared()
         self.asked.progress("charging the ledger")
-        magnitudes = self._magnitudes(self.query.search) if self.query.search is not None else None
         with nullcontext() if on_executors else part_file(Path(path)) as part:
-            payment = self._pay()
-            settled = self if magnitudes is None else self._bounded(magnitudes, payment)
-            self.asked.progress("aggregating, adding noise and writing")
-            asked, aggregates = settled._asked()
-            about, batches = (aggregates.people(), iter(())) if part is None else aggregates.read()
-            receipt = settled._receipt(payment, asked, about)
-            draws = settled.spent.open(payment, "answers")
-            recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
-            if part is None:
-                write_on_executors(aggregates.without_people(), settled.spent, draws, recipe, str(path))
-                Path(path, "_hush_receipt.json").write_text(receipt.to_json())
-            else:
-                tables = settled._tables(aggregates, batches)
-                settled._stream(aggregates.empty(), tables, recipe, draws, part, receipt)
+            payment = self._pay(right=not on_executors)  # files of a failed Spark job may be seen: no second draw
+            if payment.kept is not None:
+                return self._written_before(payment, part)
+            receipt = payment.attempt(lambda: self._written(payment, ready, part, path), passing=(OSError,))
+            if part is not None:
+                on_disk(part)
+                payment.keep(_file_words(path, part, receipt))  # from here on nobody draws again
+        return receipt
+
+    def _written_before(self, payment: Payment, part: Path | None) -> Receipt:
+        """Write the answer that an unfinished command has kept; the receipt. An answer in a file is not repeated."""
+        kept = KeptAnswer.from_bytes(payment.kept)
+        if kept.kind != "answer" or part is None:
+            raise InvalidParameter(f"this question was answered before, by entry {payment.number}: {kept.text}.")
+        Answer.from_kept(kept).to_parquet(part)
+        return Receipt(kept.receipt)
+
+    def _written(self, payment: Payment, ready: _Ready, part: Path | None, path: str | os.PathLike[str]) -> Receipt:
+        """Write the answer to the part file, or let the executors write the folder; the receipt."""
+        settled, (asked, aggregates) = self._settled(payment, ready)
+        self.asked.progress("aggregating, adding noise and writing")
+        about, batches = (aggregates.people(), iter(())) if part is None else aggregates.read()
+        receipt = settled._receipt(payment, asked, about)
+        draws = settled.spent.open(payment, "answers")
+        recipe = Recipe.of(settled.query, settled.spent, settled.level_of_each)
+        if part is None:
+            write_on_executors(aggregates.without_people(), settled.spent, draws, recipe, str(path))
+            Path(path, "_hush_receipt.json").write_text(receipt.to_json())
+        else:
+            tables = settled._tables(aggregates, batches)
+            settled._stream(aggregates.empty(), tables, recipe, draws, part, receipt)
         return receipt
 
     @property
@@ -162,52 +173,59 @@ class Request:
 
     # -- steps -----------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> None:
-        """Run everything that can fail without the data, so that it fails before anything is spent."""
-        if self.asked.ledger is not None:
-            self.asked.ledger.must_protect(self.query.table.fingerprint)
-        for spent in (self.spent, self.shares.bounds, self.shares.limits, self.shares.other, self.shares.choices):
-            for made in spent.sources.values() if spent else ():
+    def prepared(self) -> _Ready:
+        """What the engine will run. What can be refused without reading a row is refused here, before the charge."""
+        self.access.check()
+        for spent in self._parts:
+            for made in spent.sources.values():
                 made.prepare()
         recipe = Recipe.of(self.query, self.spent, self.level_of_each)  # with placeholders for bounds to be found
         nothing = {name: np.zeros(1) for name in (*self.spent.mechanisms, *self.query.chosen_columns)}
         for aggregate in recipe.shown:
             aggregate.answer(nothing), aggregate.ends(nothing)
         Basis.of(self.query, self.spent, self.asked.level)
+        ready = self._ready()
+        ready[1].check()
+        if self.query.search is not None:
+            self.query.search.aggregates(**self.options).check()
+        return ready
 
-    def _magnitudes(self, search: QueryDescription) -> Any:
-        """The exact columns of the query that finds bounds."""
-        return search.aggregates(**self.options).to_arrow()
+    @property
+    def _parts(self) -> list[Spending]:
+        """What is paid for: the answers, and the other parts of the budget."""
+        shares = self.shares
+        named = (self.spent, shares.bounds, shares.limits, shares.other, shares.choices)
+        return [spent for spent in named if spent]
 
-    def _asked(self) -> tuple[LeftOut | None, Aggregates]:
+    def _ready(self) -> _Ready:
         """What measures the effect of the limits, and the exact aggregates, with it."""
         asked = left_out(self.query) if self.shares.limits is not None else None
         return asked, self.query.exact(asked.beside if asked else None, **self.options)
 
-    def _exact(self) -> tuple[Any, tuple[LeftOut | None, dict[str, Any]]]:
+    def _settled(self, payment: Payment, ready: _Ready) -> tuple[Request, _Ready]:
+        """The request and what the engine runs; with bounds, if they are to be found privately."""
+        search = self.query.search
+        if search is None:
+            return self, ready
+        settled = self._bounded(search.aggregates(**self.options).to_arrow(), payment)
+        return settled, settled._ready()
+
+    @staticmethod
+    def _exact(ready: _Ready) -> tuple[Any, tuple[LeftOut | None, dict[str, Any]]]:
         """The exact columns of all groups, and the exact shares that the limits leave out; not private yet."""
-        asked, aggregates = self._asked()
+        asked, aggregates = ready
         about, batches = aggregates.read()
         return aggregates.whole(batches), (asked, about)
 
-    def _pay(self) -> Payment:
+    def _pay(self, *, right: bool = True) -> Payment:
+        """The payment; without `right` a failure wastes it."""
         shares = self.shares
-        named = (self.spent, shares.bounds, shares.limits, shares.other, shares.choices)
-        questions = [spent for spent in named if spent]
-        asked = Budget(self.shares.epsilon, self.shares.delta)
-        # the requested pair is the sum of the parts' pairs; their composition on a grid may give a slightly larger one
-        parts = tuple(spent.charge for spent in questions)
-        one = self.shares.bounds is None or keeps(parts, asked.epsilon, asked.delta)
-        budget = asked if one and self.spent.times == 1 else None
-        payment = pay(
-            self.asked.ledger,
+        parts = tuple(spent.charge for spent in self._parts)
+        payment = self.access.pay(
+            self.question if right else "",
             list(parts),
-            label=self.asked.label or self.query.table.file,
-            budget=budget,
-            source=self.query.table.fingerprint,
+            budget=Budget(shares.epsilon, shares.delta),
             turn=self.turn,
-            account=self.asked.account,
-            block=block_of(self.query.table, self.asked.ledger),
             about=self._about(),
         )
         must_be_same_noise(payment, parts)
@@ -317,3 +335,10 @@ class Request:
             released = noisy_columns(dict(about), spent, spent.open(payment, "limits"))
             receipt = receipt | {"left_out": asked.measured(released, spent.mechanisms, self.asked.level)}
         return receipt
+
+
+def _file_words(path: str | os.PathLike[str], part: Path, receipt: Receipt) -> bytes:
+    """What a ledger keeps of an answer in a file: its name."""
+    text = f"the answer was written to {os.fspath(path)}; if that file is missing, the process ended before {part.name}"
+    numbers = {"path": os.path.abspath(path), "part": str(part)}
+    return KeptAnswer("file", f"{text} got its name", receipt, numbers).to_bytes()

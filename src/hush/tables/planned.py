@@ -1,30 +1,30 @@
-"""Releases of one query that are planned together: their name, and their answers as a ledger keeps them."""
+"""The answers of queries as a ledger keeps them, and the names of releases that are planned together."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from hush.errors import InvalidParameter, LedgerError, shown, whole
 from hush.ledger.entry import printable, text_of
+from hush.ledger.kept import KeptAnswer, arrow_bytes, arrow_table
 from hush.ledger.payment import Payment
-from hush.ledger.series import Turn
 from hush.privacy.charge import Charge
 from hush.releasing.receipt import Receipt
+from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, plain_numbers
 from hush.tables.description import QueryDescription
 from hush.tables.question import question_digest
-
-if TYPE_CHECKING:
-    from hush.ledger import Ledger
 
 __all__ = ["Kept", "kept_release", "must_be_same_noise", "must_be_series", "packed", "series_of", "unpacked"]
 
 #: Keys, noisy columns and receipt of an answer.
 Kept = tuple[Any, dict[str, Any], Receipt]
 
+_NUMBERS = "numbers"  # the part of an answer that it was made from
 _RELEASED = "released: "  # the start of the names of noisy columns in an answer that is kept
 
 
@@ -47,31 +47,30 @@ def series_of(query: QueryDescription, epsilon: float, delta: float, times: int,
     return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def packed(keys: Any, released: Mapping[str, Any], receipt: Receipt) -> bytes:
-    """Keys, noisy columns and receipt of an answer, as bytes. They hold released numbers only."""
+def packed(made: Answer, keys: Any, released: Mapping[str, Any], receipt: Receipt) -> bytes:
+    """An answer as a ledger keeps it: as it prints, its table, and the keys and noisy columns that it was made from.
+    They hold released numbers only.
+    """
     pa = arrow()
     columns = {name: keys.column(name) for name in keys.schema.names}
     columns |= {f"{_RELEASED}{name}": pa.array(column, pa.float64()) for name, column in released.items()}
-    table = pa.table(columns).combine_chunks().replace_schema_metadata({"hush": receipt.to_json()})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
+    kept = made.to_kept()
+    numbers = {**kept.numbers, "made from": dict(receipt)}
+    return replace(kept, numbers=numbers, parts={**kept.parts, _NUMBERS: arrow_bytes(pa.table(columns))}).to_bytes()
 
 
-def kept_release(ledger: Ledger, turn: Turn, charge: Charge, query: QueryDescription) -> Kept | None:
-    """The answer of a release that was made before; its receipt says so. None if it was not made. Options and filters
-    must be those with which it was made.
+def kept_release(payment: Payment, charge: Charge, query: QueryDescription) -> Kept:
+    """The answer of a release that was made before; its receipt says so. Options and filters must be those with which
+    it was made.
     """
-    known = ledger.kept_answer(turn.series, turn.release)
-    if known is None:
-        return None
-    entry, content = known
+    entry = payment.entry
+    assert entry is not None and entry.turn is not None and payment.kept is not None
+    turn = entry.turn
     if charge not in entry.charges:
         raise InvalidParameter(
             f"release {turn.release} was made with other noise; ask with the options it was made with."
         )
-    keys, released, receipt = unpacked(content)
+    keys, released, receipt = unpacked(payment.kept)
     made, file = f"release {turn.release} of {turn.times} was made on {entry.time[:10]}", query.table.file
     of, label = receipt.get("file", ""), printable(entry.label)
     if of and file and of != file:
@@ -91,20 +90,19 @@ def kept_release(ledger: Ledger, turn: Turn, charge: Charge, query: QueryDescrip
 def must_be_same_noise(payment: Payment, asked: Sequence[Charge]) -> None:
     """Reject a release that was charged before for other noise: only what was charged may be drawn."""
     entry = payment.entry
-    if entry is not None and entry.turn is not None and payment.charges != tuple(asked):
+    if payment.kept is None and entry is not None and entry.turn is not None and payment.charges != tuple(asked):
         raise InvalidParameter(
             f"release {entry.turn.release} of {entry.turn.times} was charged on {entry.time[:10]} with other noise, "
             "and no answer of it was kept; ask with the options of that call. Nothing more was spent."
         )
 
 
-def unpacked(content: bytes) -> Kept:
-    """What `packed` wrote."""
-    pa = arrow()
+def unpacked(content: bytes | None) -> Kept:
+    """The keys, the noisy columns and the receipt that `packed` wrote."""
+    held = KeptAnswer.from_bytes(content)
     try:
-        table = pa.ipc.open_stream(pa.py_buffer(content)).read_all().combine_chunks()
-        receipt = Receipt.from_json(table.schema.metadata[b"hush"].decode("utf-8"))
-    except (pa.ArrowException, KeyError, TypeError, ValueError) as failure:
+        table, receipt = arrow_table(held.parts[_NUMBERS]), Receipt(held.numbers["made from"])
+    except (KeyError, TypeError, ValueError) as failure:
         raise LedgerError("an answer that the ledger keeps cannot be read.") from failure
     names = table.schema.names
     released = {

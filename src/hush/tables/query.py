@@ -39,7 +39,6 @@ from hush.tables.per_person import settled_aggregates, settled_windows
 from hush.tables.planned import must_be_series
 from hush.tables.policy.facts import Facts
 from hush.tables.policy.groups import grouped_by_policy
-from hush.tables.policy.limits import must_be_allowed
 from hush.tables.private_bounds import magnitude_histograms, stand_in
 from hush.tables.quantise import Limits
 from hush.tables.query_checks import as_expression, check_aggregate, check_columns, check_names, one_aggregate
@@ -295,11 +294,33 @@ class Query(Planning, QueryDescription):
         group that is not shown (`answer.other`). `hash` and `first` are those of `aggregates`. `times` plans that many
         releases together, such as one for each month; a ledger charges each when it is made. `series` names them.
         """
+        named = {"weights": weights, "family": family, "keys_for": keys_for, "limits_share": limits_share}
+        named |= {"other": other, "hash": hash, "first": first, "times": times, "series": series}
+        self.table.access(None).allow(Budget(*asked_budget(epsilon, delta)))
+        return self.planned(epsilon, delta, **named)
+
+    def planned(
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        limits_share: float = LIMITS_SHARE,
+        weights: Mapping[str, float] | None = None,
+        family: str | None = None,
+        keys_for: str = "shown",
+        other: bool = False,
+        hash: str | None = None,
+        first: str = "rank",
+        times: int = 1,
+        series: str | None = None,
+    ) -> QueryPlan | LimitsPlan:
+        """The plan, without a look at the policy's limits: a search tries many budgets. What it finds must be allowed,
+        and no plan is answered that is not.
+        """
         many = must_be_series(times, series)
         options = {"hash": hash, "first": first}
         share = within("limits_share", limits_share, 0.0, 0.5, "write limits_share=0.03, or 0 to measure nothing")
         total = asked_budget(epsilon, delta)
-        must_be_allowed(self.table.rule, *total)
         given = {"weights": weights, "family": family, "keys_for": keys_for, "other": other}
         with extreme_budgets(*total):
             if self.open_limits:

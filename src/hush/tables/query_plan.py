@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hush.errors import HushError, InvalidParameter, shown, whole
+from hush.ledger.access import digest
 from hush.ledger.entry import Entry, as_entry
 from hush.ledger.notebook import card
 from hush.ledger.series import Turn
@@ -31,8 +32,8 @@ from hush.tables.measure import Prepared
 from hush.tables.noise_choice import spending
 from hush.tables.plan_words import keys_in_words, moves_in_words
 from hush.tables.planned import series_of, unpacked
-from hush.tables.policy.limits import must_charge
 from hush.tables.query_receipt import why_of
+from hush.tables.question import question_digest
 from hush.tables.sharing import shared_in_words
 
 if TYPE_CHECKING:
@@ -59,6 +60,17 @@ class QueryPlan(Answerable):
     #: how many releases were planned together, and the name of their series
     times: int = 1
     series: str | None = None
+    #: the digest of the question whose limits were found by an earlier entry; empty: the digest of this plan
+    run: str = ""
+
+    @property
+    def question(self) -> str:
+        """The digest of what is asked: the query, its sources, the budget and the options."""
+        if self.run:
+            return self.run
+        shares, rows = self.shares, sorted(root.words for root in self.query.table.roots)
+        how = [self.options.get(name) for name in ("hash", "first")]
+        return digest(question_digest(self.query), rows, shares.epsilon, shares.delta, how)
 
     @property
     def why(self) -> str:
@@ -165,10 +177,11 @@ class QueryPlan(Answerable):
         return Turn(series, release, self.times, self._charges(later=True) if self.shares.bounds else ())
 
     def _request(self, asked: Asking) -> Request:
-        must_charge(self.query.table.rule, asked.ledger)
         if self.times == 1:
-            asked.must_be_sum_model()
-        request = Request(self.query, self.spent, self.options, self.shares, asked)
+            asked.must_be_one_release()
+        question = "" if self.times > 1 else self.question
+        request = Request(self.query, self.spent, self.options, self.shares, asked, question=question)
+        request.access.check()
         turn = self._turn(asked.ledger, asked.release)
         if turn is None or turn.release == 1 or self.shares.bounds is None:
             return replace(request, turn=turn)
@@ -194,14 +207,18 @@ class QueryPlan(Answerable):
     def answered(self, asked: Asking) -> Answer:
         return self._request(asked).answer()
 
+    def finished(self, asked: Asking, finish: Callable[[Answer], Answer]) -> Answer:
+        """The answer that `finish` makes of the released numbers; it is kept as it is shown."""
+        return replace(self._request(asked), finish=finish).answer()
+
     def written(self, path: str | os.PathLike[str], asked: Asking) -> Receipt:
         # the row "other" and quantiles need all keys that are shown
         in_memory = self.times > 1 or self.shares.other is not None or self.shares.choices is not None
         return super().written(path, asked) if in_memory else self._request(asked).write(path)
 
     def must_answer(self, asked: Asking) -> None:
-        """Check that the engine can run the query. Nothing is spent."""
-        self._request(asked).check()
+        """Refuse what can be refused before anything is spent."""
+        self._request(asked).prepared()
 
     def __repr__(self) -> str:
         return self.described()

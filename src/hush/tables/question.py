@@ -13,14 +13,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hush.tables.description import QueryDescription, TableDescription
 from hush.tables.expression import bind, operations
 from hush.tables.root import Root
 
-__all__ = ["question_digest"]
+__all__ = ["question_digest", "rows_digest"]
 
 
 def question_digest(query: QueryDescription, *, filters: bool = True) -> str:
@@ -40,9 +40,13 @@ def question_digest(query: QueryDescription, *, filters: bool = True) -> str:
     )
 
 
-def rows_digest(table: TableDescription) -> str:
-    """The digest of the rows of a table, as text: its sources and everything that was done to them."""
-    return _digest([_Reader(table, True).of(table.relation.op()), table.whose.words])
+def rows_digest(table: TableDescription, columns: Sequence[str] = ()) -> str:
+    """The digest of the rows of a table, as text: its sources, everything that was done to them, whose they are, and
+    what these columns of them are.
+    """
+    read, node = _Reader(table, True), table.relation.op()
+    names = [*columns, *([] if table.person is None else [table.unit])]
+    return _digest([read.of(node), table.whose.words, [read.of(operations().Field(node, name)) for name in names]])
 
 
 def _digest(thing: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from hush.ledger.people import PERSON, People
 from hush.tables.engines.contract import Source
 from hush.tables.unit import Unit
 
@@ -88,8 +89,12 @@ class Root:
         )
 
     @property
-    def people(self) -> str:
-        """The people whose rows it holds, as text for a ledger."""
+    def people(self) -> People:
+        """The people whose rows it holds, and what counts as one of them, for a ledger."""
         if self.through is not None:
             return self.through.people
-        return f"population {self.population}" if self.population else self.words
+        unit = self.declared.label if self.declared is not None else "public"
+        if not self.population:
+            return People(self.label, unit)
+        one = self.declared is not None and len(self.declared.columns) == 1
+        return People(f"population {self.population}", PERSON if one else unit)

@@ -107,15 +107,11 @@ def alike(node: Any) -> bool:
 
 
 def alike_on_postgres(node: Any) -> bool:
-    """PostgreSQL casts a numeric to a float where it meets one, which fails beyond the float; columns are within
-    float64.
-    """
+    """PostgreSQL casts a numeric to a float where it meets one, which fails beyond float64; columns are within it."""
     ops = operations()
     for group in groups(node):
-        decimals = [part for part in group if part.dtype.is_decimal()]
-        kinds = [part.dtype for part in group if part.dtype.is_floating()]
-        read = all(isinstance(part, ops.Field | ops.Literal) for part in decimals)
-        if decimals and kinds and not (read and all(kind.is_float64() for kind in kinds)):
+        floats = any(part.dtype.is_floating() for part in group)
+        if floats and any(part.dtype.is_decimal() and not isinstance(part, ops.Field | ops.Literal) for part in group):
             return False
     return True
 
@@ -147,8 +143,7 @@ def wholes(node: Any) -> bool:
 
 
 def decimals(node: Any) -> bool:
-    """Decimals, and perhaps whole numbers, without floats."""
-    return bool(node.dtype.is_decimal()) and numbers(node) and not any(p.dtype.is_floating() for p in node.__children__)
+    return bool(node.dtype.is_decimal()) and numbers(node)
 
 
 def signed(node: Any) -> bool:
@@ -378,7 +373,6 @@ RULES: tuple[Rule, ...] = (
     Rule("", "Add Subtract Multiply Negate Abs", "whole numbers, computed with 64 bits (as it is where all values fit)",
          wholes, NULL, NULL, PLAIN),
     Rule("", "Add Subtract Multiply Negate Abs", "decimals", decimals, NULL, NULL, PLAIN),
-    Rule("", "Add Subtract Multiply", "a decimal and a float", numbers, NULL, NULL, REFUSED),
     Rule("division", "Divide FloorDivide", "numbers", numbers, NULL, NULL, PLAIN),
     Rule("remainder", "Modulus", "whole numbers", wholes, NULL, NULL, PLAIN),
     Rule("", "Modulus", "other numbers", numbers, NULL, NULL, REFUSED),

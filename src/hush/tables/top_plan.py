@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.ledger.account import keeps
-from hush.ledger.payment import Payment, pay
+from hush.ledger.access import digest
+from hush.ledger.kept import KeptAnswer
+from hush.ledger.payment import Payment
 from hush.noise import selection
 from hush.noise.catalogue import plain_values
 from hush.noise.contract import Noise
@@ -30,14 +31,14 @@ from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.arrow import arrow, chosen_rows, number_column, plain_numbers
 from hush.tables.asking import Answerable, Asking
-from hush.tables.blocks import block_of
 from hush.tables.chart import wrapped
 from hush.tables.column_draws import noisy_columns
+from hush.tables.exact_aggregates import Aggregates
 from hush.tables.noise_choice import quick_spending
 from hush.tables.output import Recipe, answer_table
-from hush.tables.policy.limits import must_charge
 from hush.tables.publish.basis import Basis
 from hush.tables.query_plan import QueryPlan
+from hush.tables.question import question_digest
 
 if TYPE_CHECKING:
     from hush.tables.top_query import TopQuery
@@ -124,44 +125,58 @@ class TopPlan(Answerable):
 
     def answered(self, asked: Asking) -> Answer:
         """The largest groups, the largest first."""
-        asked.must_be_sum_model()
+        asked.must_be_one_release()
         if self.charge is None:
             assert self.numbers is not None
-            found = self.numbers.answered(asked).top(self.query.k, by=PEOPLE)
-            more = {"top": {"k": self.query.k, "way": self.way}, "why": f"{self.why}. {found.receipt['why']}"}
-            return replace(found, receipt=found.receipt | more)
-        self._prepare(asked)
-        asked.progress("aggregating in the engine")
-        exact = self.query.everywhere.aggregates().to_arrow()
-        payment = self._pay(asked)
-        asked.progress("choosing the largest groups")
-        places = payment.choose(self.charge, plain_numbers(exact.column(PEOPLE)).astype(np.int64))
-        return self._made(exact, places, payment, asked.level)
+            return self.numbers.finished(asked, self._largest)
+        access = self.query.grouped.table.access(asked.ledger, label=asked.label, account=asked.account)
+        access.check()
+        exact = self._prepared(asked)
+        payment = access.pay(self.question, list(self.charges), budget=self.budget, about=self._in_words)
+        if payment.kept is None:
+            made, content = payment.attempt(lambda: self._run(exact, payment, asked))
+            if payment.keep(content) == content:
+                return made
+        return Answer.from_kept(KeptAnswer.from_bytes(payment.kept))
 
-    def _prepare(self, asked: Asking) -> None:
-        """Refuse what can be refused before anything is spent."""
-        table = self.query.grouped.table
-        must_charge(table.rule, asked.ledger)
-        if asked.ledger is not None:
-            asked.ledger.must_protect(table.fingerprint)
+    def _largest(self, released: Answer) -> Answer:
+        """The largest groups of noisy numbers of people."""
+        found = released.top(self.query.k, by=PEOPLE)
+        more = {"top": {"k": self.query.k, "way": self.way}, "why": f"{self.why}. {found.receipt['why']}"}
+        return replace(found, receipt=found.receipt | more)
+
+    @property
+    def question(self) -> str:
+        """The digest of what is asked: the query, its sources and the budget."""
+        query, budget = self.query.everywhere, self.budget
+        rows, how = sorted(root.words for root in query.table.roots), ["top", self.query.k, self.query.counts]
+        return digest(question_digest(query), rows, budget.epsilon, budget.delta, how)
+
+    @property
+    def _in_words(self) -> str:
+        """What is asked, for the ledger."""
+        return f"the {self.query.k} largest of {len(self.query.grouped.grouping.keys or ())} listed groups"
+
+    def _prepared(self, asked: Asking) -> Aggregates:
+        """What the engine will run. What can be refused is refused before anything is spent."""
         if self.numbers is not None:
             query, spent = self.numbers.query, self.numbers.spent
             for made in spent.sources.values():
                 made.prepare()
             Recipe.of(query, spent, asked.level), Basis.of(query, spent, asked.level)
+        exact = self.query.everywhere.aggregates()
+        exact.check()
+        return exact
 
-    def _pay(self, asked: Asking) -> Payment:
-        table, parts = self.query.grouped.table, self.charges
-        kept = len(parts) == 1 or keeps(parts, self.budget.epsilon, self.budget.delta)
-        return pay(
-            asked.ledger,
-            list(parts),
-            label=asked.label,
-            budget=self.budget if kept else None,
-            source=table.fingerprint,
-            account=asked.account,
-            block=block_of(table, asked.ledger),
-        )
+    def _run(self, aggregates: Aggregates, payment: Payment, asked: Asking) -> tuple[Answer, bytes]:
+        """Count, choose and draw; the answer, and the answer as a ledger keeps it."""
+        assert self.charge is not None
+        asked.progress("aggregating in the engine")
+        exact = aggregates.to_arrow()
+        asked.progress("choosing the largest groups")
+        places = payment.choose(self.charge, plain_numbers(exact.column(PEOPLE)).astype(np.int64))
+        made = self._made(exact, places, payment, asked.level)
+        return made, made.to_kept().to_bytes()
 
     @property
     def charges(self) -> tuple[Charge, ...]:

@@ -13,7 +13,6 @@ from hush.privacy.budget import Budget
 from hush.tables.answer import Answer
 from hush.tables.counts import count_units
 from hush.tables.group import Grouping
-from hush.tables.policy.limits import must_be_allowed
 from hush.tables.top_plan import PEOPLE, TopPlan, least_noise
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class TopQuery:
         budget = Budget(*asked_budget(epsilon, delta))
         if family is not None:
             one_of("family", family, (*family_names(), selection.FAMILY.name))
-        must_be_allowed(self.grouped.table.rule, budget.epsilon, budget.delta)
+        self.grouped.table.access(None).allow(budget)
         with extreme_budgets(budget.epsilon, budget.delta):
             return least_noise(self, budget, family)
 

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import HushError, InvalidParameter, Unsupported, whole
-from hush.ledger.payment import must_be_secure, pay
+from hush.ledger.access import Access, digest
+from hush.ledger.kept import KeptAnswer
+from hush.ledger.payment import must_be_secure
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.contract import Noise
 from hush.privacy.charge import Budget, Guarantee
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from hush.ledger import Ledger
 
-__all__ = ["Candidate", "WorkloadPlan", "because", "chosen", "compared", "released"]
+__all__ = ["Candidate", "WorkloadPlan", "answered", "because", "chosen", "compared"]
 
 #: A strategy: it has a name and an error.
 _Made = TypeVar("_Made", bound=Any)
@@ -96,8 +98,12 @@ class WorkloadPlan:
         """
         must_be_ledger(ledger)
         steps = self.strategy.measured(self.workload.counted(data, **given))
-        noisy, receipt = released(self, steps, ledger=ledger, label=label)
-        return self.workload.answer_of(self, self.strategy.estimated(noisy), receipt)
+        return answered(self, lambda: steps, Access(ledger, label=label), digest(self.in_words, self.rows_per_person))
+
+    @property
+    def in_words(self) -> str:
+        """What is asked, in words."""
+        return repr(self.workload)
 
     def __repr__(self) -> str:
         pair = f"(epsilon, delta) = ({self.budget.epsilon:.6g}, {self.budget.delta:.6g})"
@@ -142,34 +148,54 @@ def compared(makers: Sequence[tuple[str, Callable[[], _Made]]]) -> tuple[_Made, 
     return found[0], (*listed, *failed)
 
 
-def released(
+def answered(
     plan: WorkloadPlan,
-    steps: Sequence[Whole],
+    measure: Callable[[], Sequence[Whole]],
+    access: Access,
+    question: str,
     *,
-    ledger: Ledger | None,
-    label: str = "",
     entropy: Entropy | None = None,
-    source: str | None = None,
     about: Mapping[str, Any] | None = None,
-    account: str = "",
-) -> tuple[list[Whole], Receipt]:
-    """The measured numbers with noise, and the receipt: pay first, then draw."""
+    promised: Mapping[str, Any] | None = None,
+    shown: Callable[[Any], Any] = lambda answer: answer,
+) -> Any:
+    """Pay, then count and draw; the answer, which is kept before it is shown.
+
+    `measure()` reads the data: it gives the vectors that the strategy measures. `about` is added to the receipt, and
+    `promised` to its guarantee; `shown` makes of the workload's answer what the caller gets.
+    """
     must_be_secure(entropy)
     parts = plan.strategy.parts
-    if len(steps) != len(parts):
-        raise InvalidParameter(f"the strategy measures {len(parts)} vectors, got {len(steps)}.")
     for part in parts:
         part.prepare()
-    receipt = _receipt(plan) | dict(about or {})
-    payment = pay(ledger, plan.charges, label=label, budget=plan.budget, source=source, account=account)
-    noisy = [
-        payment.noise(part, np.ascontiguousarray(one).reshape(-1), entropy=entropy)
-        for part, one in zip(parts, steps, strict=True)
-    ]
-    return noisy, receipt | {"ledger": payment.receipt}
+    receipt = _receipt(plan, promised) | dict(about or {})
+    payment = access.pay(question, plan.charges, budget=plan.budget, about=plan.in_words)
+
+    def made_of(noisy: Sequence[Whole]) -> Any:
+        given = receipt | {"ledger": payment.receipt}
+        return shown(plan.workload.answer_of(plan, plan.strategy.estimated(list(noisy)), given))
+
+    def run() -> tuple[Any, bytes]:
+        steps = measure()
+        if len(steps) != len(parts):
+            raise InvalidParameter(f"the strategy measures {len(parts)} vectors, got {len(steps)}.")
+        noisy = [
+            payment.noise(part, np.ascontiguousarray(one).reshape(-1), entropy=entropy)
+            for part, one in zip(parts, steps, strict=True)
+        ]
+        made = made_of(noisy)
+        held = {str(place): np.asarray(one, dtype="<i8").tobytes() for place, one in enumerate(noisy)}
+        return made, KeptAnswer("workload", repr(made), made.receipt, {"steps": len(noisy)}, held).to_bytes()
+
+    if payment.kept is None:
+        made, content = payment.attempt(run)
+        if payment.keep(content) == content:
+            return made
+    kept = KeptAnswer.from_bytes(payment.kept)  # what was kept first is the answer of all
+    return made_of([np.frombuffer(kept.parts[str(i)], dtype="<i8").astype(np.int64) for i in range(len(parts))])
 
 
-def _receipt(plan: WorkloadPlan) -> Receipt:
+def _receipt(plan: WorkloadPlan, promised: Mapping[str, Any] | None) -> Receipt:
     """What the answer guarantees, and what was measured for which questions."""
     about = {
         "workload": repr(plan.workload),
@@ -178,4 +204,4 @@ def _receipt(plan: WorkloadPlan) -> Receipt:
         "error": {"root_mean_squared": plan.rmse, "of": plan.workload.objective},
         "measured": sum(part.coordinates for part in plan.strategy.parts),
     }
-    return Receipt.of("workload", plan.guarantee, plan.charges, about=about)
+    return Receipt.of("workload", plan.guarantee, plan.charges, promised=promised, about=about)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter, whole
+from hush.ledger.access import digest
 from hush.ledger.entry import Entry
 from hush.ledger.notebook import card
 from hush.privacy.charge import Budget
@@ -21,6 +22,7 @@ from hush.tables.chart import wrapped
 from hush.tables.column_noise import Spending
 from hush.tables.limits_chart import LimitError, error_bars, error_lines
 from hush.tables.query_plan import QueryPlan
+from hush.tables.question import question_digest
 
 if TYPE_CHECKING:
     from hush.tables.query import Query
@@ -104,11 +106,18 @@ class LimitsPlan(Answerable):
         """The plan with the limits that are found. What can be refused is refused before anything is spent."""
         must_be_adaptive(asked.ledger)
         self._with(1, 1).must_answer(asked)
-        label = f"{asked.label}: contribution limits" if asked.label else ""
-        found = self.search.run(asked.ledger, label, asked.progress, asked.account)
+        access = self.query.table.access(asked.ledger, label=asked.label, account=asked.account)
+        found = self.search.run(access, self.question, step="contribution limits", progress=asked.progress)
         made = found.query.plan(found.budget.epsilon, found.budget.delta, **self.options)
         assert isinstance(made, QueryPlan)
-        return replace(made, shares=replace(made.shares, found=found.found))
+        return replace(made, shares=replace(made.shares, found=found.found), run=self.question)
+
+    @property
+    def question(self) -> str:
+        """The digest of what is asked: the query with open limits, its sources, the budget and the options."""
+        rows, budget = sorted(root.words for root in self.query.table.roots), self.search.budget
+        how = [[name, repr(self.options[name])] for name in sorted(self.options) if name != "salt"]
+        return digest(question_digest(self.query), rows, budget.epsilon, budget.delta, how)
 
     def __repr__(self) -> str:
         return self.described()

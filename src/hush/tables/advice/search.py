@@ -6,10 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hush.calibration.extreme import asked_budget, extreme_budgets
 from hush.errors import InvalidParameter, called_like, within
+from hush.ledger.access import Access, digest
+from hush.ledger.kept import KeptAnswer
 from hush.ledger.notebook import card
-from hush.ledger.payment import pay
+from hush.ledger.payment import Payment
 from hush.ledger.refusal import must_be_ledger
 from hush.numerics.rounding import SPARE, down
 from hush.privacy.charge import Budget
@@ -19,10 +23,12 @@ from hush.tables.advice.people import People, PeopleQuery, people_query
 from hush.tables.arrow import plain_numbers
 from hush.tables.column_draws import noisy_columns
 from hush.tables.column_noise import Shares, Spending
+from hush.tables.exact_aggregates import Aggregates
 from hush.tables.limits_chart import LimitError, error_bars, error_lines
 from hush.tables.noise_choice import quick_spending, spending
 from hush.tables.policy.facts import Facts
 from hush.tables.query_receipt import receipt_of
+from hush.tables.question import question_digest
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -112,31 +118,39 @@ class Search:
         )
 
     def run(
-        self,
-        ledger: Ledger | None,
-        label: str,
-        progress: Callable[[str], None] = lambda text: None,
-        account: str = "",
+        self, access: Access, question: str, *, step: str = "", progress: Callable[[str], None] = lambda text: None
     ) -> Advice:
-        """Count people in the engine, charge the ledger, and choose."""
-        if ledger is not None:
-            ledger.must_protect(self.query.table.fingerprint)
+        """Pay, count people in the engine, and choose. A run that was not finished takes what it has found before."""
         self.prepare()
-        progress("counting groups and rows of each person")
-        exact = self.asked.query.aggregates().to_arrow()
-        payment = pay(
-            ledger,
-            [self.spent.charge],
-            label=label or "contribution limits",
-            source=self.query.table.fingerprint,
-            account=account,
-        )
+        counted = self.asked.query.aggregates()
+        counted.check()
+        budget = Budget(self.spent.epsilon, self.spent.delta)
+        payment = access.pay(question, [self.spent.charge], budget=budget, about=self.about, step=step)
+        content = payment.kept
+        if content is None:
+            progress("counting groups and rows of each person")
+            content = payment.keep(payment.attempt(lambda: self._counted(counted, payment)))
+        held = KeptAnswer.from_bytes(content)
+        released = {name: np.asarray(numbers, dtype=np.float64) for name, numbers in held.numbers.items()}
+        return self.chosen(self.asked.people(released, self.spent), Receipt(held.receipt))
+
+    @property
+    def about(self) -> str:
+        """What is asked, in words."""
+        return "how many people have how many groups and rows, to choose contribution limits"
+
+    def _counted(self, counted: Aggregates, payment: Payment) -> bytes:
+        """The noisy histogram of people, as a ledger keeps it."""
+        exact = counted.to_arrow()
         columns = {name: plain_numbers(exact.column(name)) for name in self.spent.mechanisms}
         released = noisy_columns(columns, self.spent, self.spent.open(payment, "limits"))
-        people = self.asked.people(released, self.spent)
-        shares = Shares(self.spent.epsilon, self.spent.delta)
-        receipt = receipt_of(self.asked.query, self.spent, shares, _LEVEL, payment.receipt)
-        return self.chosen(people, receipt)
+        numbers = {name: np.ravel(column).tolist() for name, column in released.items()}
+        receipt = receipt_of(
+            self.asked.query, self.spent, Shares(self.spent.epsilon, self.spent.delta), _LEVEL, payment.receipt
+        )
+        lines = [f"{name}: {', '.join(f'{number:g}' for number in column)}" for name, column in numbers.items()]
+        text = "\n".join([f"{self.about} (noisy numbers of people)", *lines])
+        return KeptAnswer("limits", text, receipt, numbers).to_bytes()
 
     def prepare(self) -> None:
         """Refuse a budget with which the smallest or the largest limits have no noise: nothing that can fail because of
@@ -228,17 +242,20 @@ def advise(
             "the query has no limit to choose; write groups_per_unit='private' in group_by, or rows_per_unit='private' "
             "in an aggregate."
         )
-    must_be_ledger(ledger)
     must_be_adaptive(ledger)
-    budget = Budget(*asked_budget(epsilon, delta))
+    budget, access = Budget(*asked_budget(epsilon, delta)), query.table.access(ledger, label=label)
+    access.check()
+    access.allow(budget)
     with extreme_budgets(budget.epsilon, budget.delta):
         search = search_of(query, budget, share)
         search.prepare()
-    return search.run(ledger, label)
+    asked = digest("advise", question_digest(query), sorted(root.words for root in query.table.roots), epsilon, delta)
+    return search.run(access, asked)
 
 
 def must_be_adaptive(ledger: Ledger | None) -> None:
     """Refuse a ledger whose composition needs all noise to be fixed in advance."""
+    must_be_ledger(ledger)
     if ledger is not None and ledger.mode != "adaptive":
         raise InvalidParameter(
             "limits that are found privately change the noise of the answer, so the ledger must have mode='adaptive'; "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -26,14 +27,18 @@ __all__ = ["ENGINE", "PARQUET_OPTIONS", "relation_of", "sql_of", "was_interrupte
 #: What `read_parquet` needs so that NaN are read as they are.
 PARQUET_OPTIONS = "can_have_nan=true"
 _ALLOWED = re.compile(r"\bcan_have_nan\b\W*\btrue\b", re.IGNORECASE)
+#: The last expression that was written as SQL in this thread, and its SQL.
+_LAST = threading.local()
 #: Operators that skip parts of files by their least and largest values.
 _SKIPPING = re.compile("PARQUET|DELTA|ICEBERG|DUCKLAKE")
 
 
 def sql_of(backend: Any, relation: Any) -> str:
-    """The SQL of an expression."""
-    with step_by_step():
-        return str(backend.compile(relation))
+    """The SQL of an expression. The last one is remembered: it is checked before the charge, and run after it."""
+    if getattr(_LAST, "relation", None) is not relation:
+        with step_by_step():
+            _LAST.relation, _LAST.sql = relation, str(backend.compile(relation))
+    return str(_LAST.sql)
 
 
 def relation_of(backend: Any, name: str) -> Any:
@@ -52,6 +57,7 @@ def batches(source: Source, relation: Any, size: int) -> Iterator[Any]:
     all batches are read or the query is stopped.
     """
     query = sql_of(source.backend, relation)
+    _LAST.relation = None
     tables = {**source.frames, **memory_tables(relation)} if source.owned else memory_tables(relation)
     connection = source.backend.con.cursor() if source.owned else source.backend.con
     rows = partial(rows_of, connection, query, tables, size, ours=source.owned)

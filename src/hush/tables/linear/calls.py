@@ -144,9 +144,9 @@ def _with_values(table: Any, name: str, given: Any) -> CodedColumn:
 
 def _with_edges(table: Any, name: str, edges: Sequence[Any]) -> CodedColumn:
     """A column with the public edges of its bins."""
-    if table.rule is not None:
-        Facts(table).about_column(table[name])  # raises if the policy hides the column
-    return CodedColumn(name, edges=tuple(checked_edges(name, tuple(edges), table.relation[name].type(), _MOST_BINS)))
+    made = checked_edges(name, tuple(edges), table.relation[name].type(), _MOST_BINS)
+    Facts(table).edges(name, name, tuple(edges))
+    return CodedColumn(name, edges=tuple(made))
 
 
 def _column_names(table: Any, columns: Sequence[str], role: str) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from hush.tables.expression import compared, ibis
 from hush.tables.keyed_hash import Keyed, fresh_salt
 from hush.tables.quantise import within_years
 
-__all__ = ["CodedColumn", "counted_cells"]
+__all__ = ["CodedColumn", "cells_of", "counted_cells"]
 
 Whole = NDArray[np.int64]
 _MOST_CELLS = 1 << 62
@@ -58,17 +58,22 @@ class CodedColumn:
 
 def counted_cells(
     table: TableDescription, columns: tuple[CodedColumn, ...], rows: int, *, salt: bytes | None = None
-) -> tuple[Whole, Whole]:
+) -> Any:
+    """The expression that the engine runs for `cells_of`: the code of each cell that has rows, and their number."""
+    cells = 1
+    for column in columns:
+        cells *= column.size
+    if cells > _MOST_CELLS:
+        raise Unsupported("these columns have more than 2^62 cells together; ask for fewer columns at a time.")
+    return _counted(table, columns, rows, salt)
+
+
+def cells_of(table: TableDescription, columns: tuple[CodedColumn, ...], counted: Any) -> tuple[Whole, Whole]:
     """The cells that have rows, one line of places for each, and the exact number of rows of each. They are not
     private.
     """
     sizes = [column.size for column in columns]
-    cells = 1
-    for size in sizes:
-        cells *= size
-    if cells > _MOST_CELLS:
-        raise Unsupported("these columns have more than 2^62 cells together; ask for fewer columns at a time.")
-    found = engine_of(table.source.backend).batches(table.source, _counted(table, columns, rows, salt), BATCH)
+    found = engine_of(table.source.backend).batches(table.source, counted, BATCH)
     codes, counts = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for batch in found:
         codes.append(np.asarray(plain_numbers(batch.column(0)), dtype=np.int64))

@@ -9,15 +9,18 @@ import numpy as np
 
 from hush.calibration.extreme import extreme_budgets
 from hush.errors import called_like
-from hush.ledger.refusal import must_be_ledger
+from hush.ledger.access import digest
 from hush.privacy.charge import Budget
 from hush.tables.description import TableDescription
-from hush.tables.linear.coding import CodedColumn, counted_cells
+from hush.tables.exact_aggregates import must_run
+from hush.tables.linear.coding import CodedColumn, cells_of, counted_cells
 from hush.tables.linear.grid_answer import GridAnswer
 from hush.tables.linear.labelled import RangesAnswer, TablesAnswer
-from hush.tables.policy.limits import must_be_allowed, must_charge
+from hush.tables.question import rows_digest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hush.ledger import Ledger
     from hush.workload.plan import WorkloadPlan
 
@@ -37,7 +40,7 @@ class TableWorkload:
     def plan(self, epsilon: float, delta: float) -> TableWorkloadPlan:
         """The least noise for this budget, and the errors to expect. Nothing is spent."""
         asked = Budget.asked(epsilon, delta)
-        must_be_allowed(self.table.rule, asked.epsilon, asked.delta)
+        self.table.access(None).allow(asked)
         with extreme_budgets(asked.epsilon, asked.delta):
             return TableWorkloadPlan(self, self.workload.plan(epsilon, delta, rows_per_person=self.rows_per_unit))
 
@@ -48,9 +51,13 @@ class TableWorkload:
 
     def exact(self, *, salt: bytes | None = None) -> Any:
         """The exact counts, as the strategies measure them. They are not private."""
+        return self.exact_of(counted_cells(self.table, self.columns, self.rows_per_unit, salt=salt))
+
+    def exact_of(self, counted: Any) -> Any:
+        """The same, from the expression that the engine runs."""
         from hush.workload.counts import from_cells
 
-        places, counts = counted_cells(self.table, self.columns, self.rows_per_unit, salt=salt)
+        places, counts = cells_of(self.table, self.columns, counted)
         if self.workload.by_attributes:
             return from_cells(places, counts, [column.size for column in self.columns])
         bins = np.bincount(places[:, 0], weights=counts, minlength=self.columns[0].size)
@@ -100,29 +107,38 @@ class TableWorkloadPlan:
 
     @called_like("answer(ledger=hush.Ledger('budget.ledger', epsilon=3.0, delta=1e-5))")
     def answer(self, *, ledger: Ledger | None, label: str = "", account: str = "") -> Any:
-        """Count in the engine, charge the ledger, and return the answer. A failure of the engine spends nothing.
+        """Charge the ledger, count in the engine, and return the answer, which is kept before it is shown.
         `account` names a sub-account of the ledger.
         """
-        from hush.workload.plan import released
+        return self.finished(ledger, label, account, lambda answer: answer)
+
+    def finished(self, ledger: Ledger | None, label: str, account: str, finish: Callable[[Any], Any]) -> Any:
+        """What `finish` makes of the answer; it is kept as it is shown."""
+        from hush.workload.plan import answered
 
         asked, table = self.asked, self.asked.table
-        must_be_ledger(ledger)
-        must_charge(table.rule, ledger)
-        if ledger is not None:
-            ledger.must_protect(table.fingerprint)
-        steps = self.plan.strategy.measured(asked.exact())
-        noisy, receipt = released(
+        access = table.access(ledger, label=label, account=account)
+        access.check()
+        counted = counted_cells(table, asked.columns, asked.rows_per_unit)
+        must_run(table.source, counted)
+        return answered(
             self.plan,
-            steps,
-            ledger=ledger,
-            label=label,
-            source=table.fingerprint,
-            about=_about(asked),
-            account=account,
+            lambda: self.plan.strategy.measured(asked.exact_of(counted)),
+            access,
+            self.question,
+            about=_about(asked) | {"why": self.why},
+            promised=_promised(asked),
+            shown=lambda answer: finish(_labelled(asked.columns, answer)),
         )
-        receipt = receipt | {"guarantee": {**receipt["guarantee"], **_promised(asked)}, "why": self.why}
-        answer = asked.workload.answer_of(self.plan, self.plan.strategy.estimated(noisy), receipt)
-        return _labelled(asked.columns, answer)
+
+    @property
+    def question(self) -> str:
+        """The digest of what is asked: the rows, the columns and the questions."""
+        asked, table = self.asked, self.asked.table
+        names = [column.name for column in asked.columns]
+        rows = [sorted(root.words for root in table.roots), rows_digest(table, names), asked.rows_per_unit]
+        columns = [[column.name, repr(column.values), repr(column.edges)] for column in asked.columns]
+        return digest(self.plan.in_words, rows, columns)
 
     def __repr__(self) -> str:
         return repr(self.plan)

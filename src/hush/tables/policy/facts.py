@@ -154,8 +154,16 @@ class Facts:
             self.must_lie_within(name, column, low, high, *ends)
 
     def edges(self, name: str, column: Any, edges: Sequence[Any]) -> None:
-        """Refuse edges of bins that are wider than the declared bounds."""
+        """Refuse edges of bins that are wider than the declared bounds, and any edges of a column whose values are
+        listed or found privately: bins between edges would count values that the policy does not list.
+        """
         rule = self.about(name, column)
+        if rule.values is not None and not rule.has_bounds:
+            ways = "are found privately" if is_private(rule.values) else "are listed"
+            raise InvalidParameter(
+                f"edges of {shown(name)} count all values between them, but by the policy the values of this column "
+                f"{ways}; list categories or keys, or ask for a policy with bounds."
+            )
         if rule.has_bounds and not rule.private_bounds and edges:
             for end, declared, below in ((edges[0], rule.low, True), (edges[-1], rule.high, False)):
                 if _beyond(end, declared, below):

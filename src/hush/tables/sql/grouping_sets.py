@@ -197,14 +197,19 @@ class SetsPlan(OfStatement):
     def answered(self, asked: Asking) -> Answer:
         if asked.together:
             raise Refused("intervals of ROLLUP, CUBE and GROUPING SETS hold for each count; leave together out")
-        asked.must_be_sum_model()
+        asked.must_be_one_release()
         question, parsed, level = self.statement.question, self.statement.parsed, asked.level
+        label = asked.label or parsed.text[:200]
+
+        def shown(released: Any) -> Answer:
+            table = _table(question, released, level)
+            about = {"statement": parsed.text, "dialect": parsed.dialect, "level": level, "groups": table.num_rows}
+            counts = tuple(name for name, column in question.shown if not column)
+            return Answer(table, released.receipt | about, table.select(list(counts)), counts)
+
         with self.statement.charged(asked.ledger) as ledger:
-            released = self.plan.answer(ledger=ledger, label=asked.label or parsed.text[:200], account=asked.account)
-        table = _table(question, released, level)
-        about = {"statement": parsed.text, "dialect": parsed.dialect, "level": level, "groups": table.num_rows}
-        counts = tuple(name for name, column in question.shown if not column)
-        return Answer(table, released.receipt | about, table.select(list(counts)), counts)
+            found: Answer = self.plan.finished(ledger, label, asked.account, shown)
+        return found
 
     def described(self, *, rows: int = 1000) -> str:
         """The plan in words."""

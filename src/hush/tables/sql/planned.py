@@ -120,7 +120,10 @@ class StatementPlan(OfStatement):
         with self.statement.charged(asked.ledger) as ledger:
             request = replace(asked, ledger=ledger, label=text, together=False)
             plan = self.plan.settled(request)  # limits that are found privately decide the noise
-            released = plan.answered(request)
+            return plan.finished(request, lambda released: self._finished(plan, released, asked))
+
+    def _finished(self, plan: QueryPlan, released: Answer, asked: Asking) -> Answer:
+        """The answer of the statement, from the released numbers of its query."""
         question: Any = self.statement.question
         table, names = finished(question.shape, plan.after(released.receipt), released, asked.level, asked.together)
         about: dict[str, Any] = {

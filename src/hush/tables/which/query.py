@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hush.calibration.extreme import asked_budget, extreme_budgets
 from hush.errors import InvalidParameter, Unsupported, called_like, shown, whole
+from hush.privacy.budget import Budget
 from hush.tables.answer import Answer
 from hush.tables.chart import wrapped
 from hush.tables.column_noise import Shares, Spending
@@ -17,7 +18,6 @@ from hush.tables.description import UNITS, QueryDescription, TableDescription
 from hush.tables.group import Grouping
 from hush.tables.key_noise import RULE
 from hush.tables.noise_choice import spending
-from hush.tables.policy.limits import must_be_allowed
 from hush.tables.query_plan import QueryPlan
 from hush.tables.which.spent import weighted_spending
 
@@ -51,10 +51,14 @@ class KeysQuery(QueryDescription):
 
         `hash` and `first` are those of `aggregates`.
         """
+        self.table.access(None).allow(Budget(*asked_budget(epsilon, delta)))
+        return self.planned(epsilon, delta, hash=hash, first=first)
+
+    def planned(self, epsilon: float, delta: float, *, hash: str | None = None, first: str = "rank") -> KeysPlan:
+        """The plan, without a look at the policy's limits; see `Query.planned`."""
         total = asked_budget(epsilon, delta)
         if total[1] == 0.0:
             raise InvalidParameter("keys() needs a delta greater than 0, because finding groups can fail.")
-        must_be_allowed(self.table.rule, *total)
         with extreme_budgets(*total):
             spent = self._spending(*total)
         options = {"hash": hash, "first": first}
