@@ -115,6 +115,7 @@ class Request:
 
     def _made(self, keys: Any, released: Mapping[str, Any], receipt: Receipt) -> Answer:
         """The answer from released numbers."""
+        self._must_be_level(receipt)
         recipe = Recipe.of(self.query, self.spent, self.level_of_each)
         noisy = arrow().table({name: number_column(column) for name, column in released.items()})
         level = self.asked.level
@@ -281,6 +282,14 @@ class Request:
         if shown is None:
             return keys, released
         return chosen_rows(keys, shown), {name: column[shown] for name, column in released.items()}
+
+    def _must_be_level(self, receipt: Receipt) -> None:
+        """Reject another level than that of the ends of quantiles that were released before: they cannot be moved."""
+        known = receipt.get("level")
+        if self.shares.choices is not None and known is not None and known != self.asked.level:
+            raise InvalidParameter(
+                f"the ends of quantiles of this release were chosen for the level {known:g}; write level={known:g}."
+            )
 
     def _chosen(self, keys: Any, payment: Payment) -> dict[str, NDArray[np.float64]]:
         """The quantiles of the groups that are shown, and their ends."""

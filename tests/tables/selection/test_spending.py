@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import json
 import math
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ pytest.importorskip("ibis")
 from tables.selection.laws import counts_of, law_of, spread  # noqa: E402
 
 import hush  # noqa: E402
+import hush.cli  # noqa: E402
 from hush import tables  # noqa: E402
 from hush.privacy.charge import Budget  # noqa: E402
 from hush.privacy.compose import compose  # noqa: E402
@@ -154,6 +156,8 @@ def test_releases_that_are_planned_together_and_answers_that_are_kept() -> None:
     first = plan.answer(ledger=ledger, release=1)
     again = plan.answer(ledger=ledger, release=1)
     assert first["m"][0] == again["m"][0] and first["m_low"][0] == again["m_low"][0]
+    with pytest.raises(hush.InvalidParameter, match=r"write level=0\.95"):
+        plan.answer(ledger=ledger, release=1, level=0.5)
     for release in (2, 3):
         plan.answer(ledger=ledger, release=release)
     assert ranks_off(first["m"], 0.5)[0] < 300.0
@@ -176,3 +180,21 @@ def test_a_written_file_has_the_same_columns(tmp_path) -> None:
     receipt = plan.write(tmp_path / "m.parquet", ledger=None)
     assert receipt["choices"]["levels"] == {"m": ["1/2"]}
     assert pyarrow.parquet.read_table(tmp_path / "m.parquet").column_names == ["m", "m_low", "m_high"]
+
+
+def test_on_the_command_line_and_in_sql(tmp_path, capsys) -> None:
+    import pyarrow.parquet
+
+    path = tmp_path / "people.parquet"
+    pyarrow.parquet.write_table(pa.table({"who": np.arange(20_000), "income": INCOME}), path)
+    options = ["--unit", "who", "--epsilon", "1", "--delta", "1e-6", "--json"]
+    assert hush.cli.main(["answer", str(path), "--median", "income:0:1000000", *options]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["answer"]
+    assert row["income_median_low"] <= MEDIAN <= row["income_median_high"]
+    assert ranks_off(np.array([row["income_median"]]), 0.5)[0] < 60.0
+    income = {"income": tables.ColumnRule(low=0, high=1e6)}
+    rule = tables.TableRule(str(path), unit="who", columns=income, rows_per_unit=1)
+    policy = tables.Policy({"people": rule})
+    text = "SELECT MEDIAN(income) AS m, PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY income) AS p FROM people"
+    answer = hush.sql(text, policy, epsilon=2.0, delta=1e-6, ledger=None)
+    assert ranks_off(answer["m"], 0.5)[0] < 60.0 and ranks_off(answer["p"], 0.9)[0] < 120.0

@@ -18,6 +18,7 @@ from hush.ledger.payment import Payment
 from hush.noise.selection import Selection
 from hush.privacy.by_selection import least_selection
 from hush.privacy.charge import Charge
+from hush.privacy.sensitivity import Sensitivity
 from hush.sampling.choice import Draw
 from hush.sampling.entropy import Bits
 from hush.tables.aggregation import limited_values
@@ -53,7 +54,7 @@ class ChoiceSpending:
     @property
     def charge(self) -> Charge:
         """The charge of one release. A score is a depth in units of the most that one person moves it."""
-        return Charge(self.noise, 1.0, times=self.choices)
+        return Charge(self.noise, Sensitivity.of(1.0), times=self.choices)
 
     def shape(self, measure: Prepared) -> Shape:
         """The law of each choice of a quantile."""
@@ -68,12 +69,12 @@ def choices_for(
     answers have equal parts, or parts in proportion to their `weights`.
     """
     parts = {m.name: (weights or {}).get(m.name, 1.0) for m in query.measures if m.shown or query.threshold is not None}
-    asked = [m for m in query.measures if m.chosen is not None]
+    asked = _asked(query)
     if not asked:
         return None
-    share = min(_BESIDE, math.fsum(parts[m.name] for m in asked) / math.fsum(parts.values()))
+    share = min(_BESIDE, math.fsum(parts[m.name] for m, _ in asked) / math.fsum(parts.values()))
     epsilon, delta = share * total[0], share * total[1]
-    choices = query.grouping.groups * sum(m.chosen.choices for m in asked)
+    choices = query.grouping.groups * sum(chosen.choices for _, chosen in asked)
     noise = least_selection(choices * times, epsilon, delta, one_sided=False)
     return ChoiceSpending(epsilon, delta, noise, choices)
 
@@ -82,34 +83,46 @@ def chosen_columns(
     query: QueryDescription, spent: ChoiceSpending, keys: Any, payment: Payment, keyed: Keyed, level: float
 ) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
     """The values and the ends of each quantile, one for each group of `keys`."""
-    asked, grouping = [m for m in query.measures if m.chosen is not None], query.grouping
+    asked, grouping = _asked(query), query.grouping
     if grouping.keys is None:
         shown = tuple(tuple(row[name] for name in grouping.names) for row in keys.to_pylist())
         grouping = replace(grouping, keys=shown)
     groups = len(grouping.keys or ())
-    width = sum(m.chosen.width for m in asked)
+    width = sum(chosen.width for _, chosen in asked)
 
     def make(draw: Draw, bits: Bits) -> list[int]:
         found: list[int] = []
-        for measure in asked if groups else ():
-            counts = _counted(query, spent, grouping, measure, keyed, level)
-            for each in counts:
-                found += _cells(measure.chosen, spent.shape(measure), each, draw, bits, level)
+        for measure, chosen in asked if groups else ():
+            for counts in _counted(query, spent, grouping, (measure, chosen), keyed, level):
+                found += _cells(chosen, spent.shape(measure), counts, draw, bits, level)
         return found
 
-    cells, made, start = payment.select(spent.charge, groups * width, make).tolist(), {}, 0
-    for measure in asked:
-        end = start + groups * measure.chosen.width
-        made |= measure.chosen.columns(measure.name, cells[start:end])
+    cells: list[int] = payment.select(spent.charge, groups * width, make).tolist()
+    made: dict[str, Any] = {}
+    start = 0
+    for measure, chosen in asked:
+        end = start + groups * chosen.width
+        made |= chosen.columns(measure.name, cells[start:end])
         start = end
     return made
 
 
+def _asked(query: QueryDescription) -> list[tuple[Prepared, Chosen]]:
+    """The quantiles of a query."""
+    return [(measure, measure.chosen) for measure in query.measures if measure.chosen is not None]
+
+
 def _counted(
-    query: QueryDescription, spent: ChoiceSpending, grouping: Grouping, measure: Prepared, keyed: Keyed, level: float
+    query: QueryDescription,
+    spent: ChoiceSpending,
+    grouping: Grouping,
+    asked: tuple[Prepared, Chosen],
+    keyed: Keyed,
+    level: float,
 ) -> list[Counts]:
     """The counts by cell of each group, near its quantiles."""
-    chosen, shape, source = measure.chosen, spent.shape(measure), query.table.source
+    measure, chosen = asked
+    shape, source = spent.shape(measure), query.table.source
     size, miss = chosen.grid.size, 1.0 - level
     cells = size << TIE_BITS if chosen.split else size
 
