@@ -71,10 +71,17 @@ class ValueGrid:
             return self._whole_cell(column)
         number, missing = as_number(column)
         inside = ibis().greatest(ibis().least(number, constant(self.high)), constant(self.low))
+        return ibis().cases((missing, ibis().null("int64")), else_=self._place(inside))
+
+    def _place(self, inside: Any) -> Any:
+        """The cell of a float within the bounds."""
+        first = constant(float(self.first))
+        if math.frexp(self.step)[0] == 0.5 and not self.exact:  # a power of two: exact, and never beyond the last cell
+            steps = (inside * constant(1.0 / self.step)).floor()
+            return as_int64(steps - first if self.first else steps)
         # a decimal is near a multiple of its step, from either side
-        steps = inside / constant(self.step) + constant(0.5 if self.exact else 0.0)
-        place = ibis().greatest(as_int64(steps.floor() - constant(float(self.first))), 0)
-        return ibis().cases((missing, ibis().null("int64")), else_=ibis().least(place, self.size - 1))
+        steps = (inside / constant(self.step) + constant(0.5 if self.exact else 0.0)).floor()
+        return ibis().least(ibis().greatest(as_int64(steps - first), 0), self.size - 1)
 
     def _whole_cell(self, column: Any) -> Any:
         kind, last = column.type(), self.first + self.size - 1
