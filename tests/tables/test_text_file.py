@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -311,3 +312,44 @@ def test_no_line_of_json_decides_about_others(tmp_path):
     assert SECRET not in str(caught.value) and caught.value.__context__ is None
     with pytest.raises(InvalidParameter, match="its columns must be declared"):
         table(tmp_path / "a.jsonl", unit=each_row)
+
+
+# -- the command line ----------------------------------------------------------------------------------------
+
+
+BUDGET = ["--count-units", "--epsilon", "50", "--delta", "1e-6", "--family", "laplace", "--json"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_the_options_say_what_columns_are(tmp_path, capsys, ending):
+    """A comparison with a number is one of numbers: as texts, "9" would be at least "65"."""
+    path = tmp_path / f"visits.{ending}"
+    rows = [{"id": i, "age": age, "day": f"2024-0{1 + i % 3}-05"} for i, age in enumerate([9, 64, 65, 100, 7] * 40)]
+    texts = ["id,age,day", *(",".join(map(str, row.values())) for row in rows)]
+    path.write_text("\n".join(texts if ending == "csv" else map(json.dumps, rows)) + "\n")
+
+    def people(*flags: str) -> Any:
+        assert main(["answer", str(path), "--unit", "id", *flags, *BUDGET]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    for flags, right in (
+        (["--where", "age>=65"], 80),
+        (["--where", "age BETWEEN 8 AND 65"], 120),
+        (["--type", "age=whole", "--where", "age==9"], 40),
+        (["--let", "m=month(day)", "--where", "m < 2"], 67),
+    ):
+        text = json.dumps(people(*flags))
+        found = map(float, re.findall(r'"units": (-?[0-9.]+)', text))
+        assert any(abs(value - right) <= 2 for value in found), text
+
+
+def test_the_command_line_names_its_options(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    for text, words in (
+        ('"id";"age"\n', "--csv 'delimiter=;'"),
+        ("id;age\n", "--csv 'delimiter=;'"),
+        ("x,age\n", "--csv 'names=a,b'"),
+    ):
+        path.write_text(text + "1;2\n")
+        assert main(["answer", str(path), "--unit", "id", *BUDGET]) == 2
+        assert words in capsys.readouterr().err

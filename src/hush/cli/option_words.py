@@ -11,7 +11,15 @@ __all__ = ["in_options"]
 _CALL = re.compile(r"; write [^;]*?\b[a-z_][a-z_.]*\([^;]*\.$")
 #: What is typed without an option.
 _PLACES = ("source", "file")
+#: How a file of text is read, in Python.
+_READING = re.compile(r"\b(csv|types)=\{'(\w+)': (?:'([^']*)'|\[\.\.\.\])[^}]*\}")
 _VALUE = r"""("[^"]*"|'[^']*'|\([^()]*\)|[\w+-]+(?:\.\w+)?)?"""
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """One option of csv= or types= as it is typed: --csv 'delimiter=;'."""
+    flag, name, value = found.groups()
+    return f"--{'type' if flag == 'types' else flag} '{name}={'a,b' if value is None else value}'"
 
 
 def in_options(text: str, options: argparse.Namespace) -> str:
@@ -27,6 +35,9 @@ def in_options(text: str, options: argparse.Namespace) -> str:
     '--limits-share must be a number, got 2.'
     """
     if "--" in text or "policy" in text or getattr(options, "command", "") == "sql":
+        return text
+    text = _READING.sub(_as_option, text)
+    if "--" in text:
         return text
     text = _CALL.sub(".", text)
     typed = [name for name in vars(options) if name not in _PLACES or hasattr(options, "policy_command")]

@@ -37,7 +37,7 @@ def reading_of_options(options: argparse.Namespace, source: str) -> dict[str, An
     if is_text_file(source):
         types = _asked(options) | types
         if source.endswith(JSON):
-            types = dict.fromkeys(_named(options), "text") | types
+            types = dict.fromkeys(_named(options)) | types
     return {"types": types or None, "csv": csv or None}
 
 

@@ -39,7 +39,9 @@ _PARTS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
 
 @dataclass(frozen=True)
 class Reading:
-    """The dialect of a file of text, and the types of its columns; a column without a type is text."""
+    """The dialect of a file of text, and the types of its columns; a column without a type, or with None, is text until
+    a question says what it is.
+    """
 
     delimiter: str = ","
     quote: str = '"'
@@ -48,7 +50,7 @@ class Reading:
     dates: str = _DATES
     #: the names of the columns of a file without a line of names
     names: tuple[str, ...] | None = None
-    types: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def reading_of(csv: Any, types: Any, *, delimiter: str = ",") -> Reading:
@@ -71,7 +73,7 @@ def reading_of(csv: Any, types: Any, *, delimiter: str = ",") -> Reading:
             f"types must be a mapping of columns to types, got {shown(types)}; write types={{'age': 'number', "
             "'day': 'date'}."
         )
-    for word in types.values():
+    for word in filter(None, types.values()):
         one_of("a type of types", word, tuple(TYPES))
     return replace(made, types=dict(types))
 
@@ -191,7 +193,7 @@ def as_declared(relation: Any, reading: Reading) -> Any:
     made = {
         name: as_type(relation[name], word, reading)
         for name, word in reading.types.items()
-        if word != "text" and name in relation.columns
+        if word not in (None, "text") and name in relation.columns
     }
     return relation.mutate(**made) if made else relation
 

@@ -175,7 +175,7 @@ def from_file(path: str, name: str | None, backend: Any = None, *, reading: Any 
             files = [] if "://" in found else sorted(glob.glob(found, recursive=True))
             read = partial(text_on_duckdb, backend, found, files, "json" if form == "json" else "csv", options)
             relation = in_thread(read, backend.con.interrupt)
-            untyped = {name: options for name in relation.columns if name not in options.types}
+            untyped = {name: options for name in relation.columns if options.types.get(name) is None}
     except InvalidParameter:
         raise
     except Exception as failure:
@@ -202,7 +202,7 @@ def options_of(form: str, types: Any, csv: Any, fields: Iterable[str]) -> Readin
     found = reading_of(csv, types, delimiter="\t" if form == "tsv" else ",")
     if form != "json":
         return found
-    made = {**dict.fromkeys(fields, "text"), **found.types}
+    made = {**dict.fromkeys(fields), **found.types}
     if not made:
         raise InvalidParameter(
             "a JSON file has no line of column names, so its columns must be declared; write types={'age': 'number', "
@@ -327,7 +327,7 @@ def spark_source(backend: Any, source: Any, family: str, label: str, types: Any,
             options = options_of(form, types, csv, ())
             frame = text_on_spark(spark.session_of(backend), path, sorted(glob.glob(found, recursive=True)), options)
             view = spark.view_of(backend, frame)
-            untyped = {name: options for name in view.columns if name not in options.types}
+            untyped = {name: options for name in view.columns if options.types.get(name) is None}
             return Source(as_declared(view, options), backend, label, untyped=untyped, headed=True)
     raise InvalidParameter(
         "engine='spark' reads Parquet, CSV, frames and Spark frames; write a DuckDB table or JSON to Parquet first."

@@ -82,7 +82,8 @@ def _names_in(path: str, line: str, reading: Reading) -> tuple[str, ...]:
     if fields is None:
         raise InvalidParameter(
             f"the first line of source {shown(path)} has a quote that is not closed, or text after a closing quote; "
-            "declare csv={'quote': ''} if quotes have no meaning there."
+            "declare what separates the names, such as csv={'delimiter': ';'}, or csv={'quote': ''} if quotes have no "
+            "meaning."
         )
     return checked_names(fields, f"the first line of source {shown(path)}")
 
