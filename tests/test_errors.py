@@ -247,6 +247,7 @@ def composed() -> dict[str, Callable[[Any], Any]]:
     answer = table.aggregate(n=tables.count_units()).plan(1.0, 1e-6, family="laplace").answer
     ridge = learn.Ridge(epsilon=1.0, delta=1e-6, bounds=(0, 1), target_bounds=(0, 1), ledger=None)
     return {
+        "unit": lambda value: tables.table(frame, unit=value),
         "aggregate of sum": lambda value: table.aggregate(m=tables.sum(value, low=0, high=1)),
         "aggregate of mean": lambda value: table.aggregate(m=tables.mean("age", low=value, high=1)),
         "aggregate of quantile": lambda value: table.aggregate(m=tables.quantile(value, 0.5, low=0, high=1)),

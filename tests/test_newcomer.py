@@ -762,7 +762,7 @@ def test_an_attribute_of_another_library_has_a_hint(name: str, hint: str) -> Non
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("median", "write quantile(column, 0.5, low=0, high=100)"),
+        ("percentile", "write quantile(column, 0.5, low=0, high=100)"),
         ("std", "write variance(column, low=0, high=100)"),
         ("nunique", "write count_units()"),
         ("meann", "did you mean 'mean'"),

@@ -87,7 +87,6 @@ _ELSEWHERE = {
     "average": "mean(column, low=0, high=100)",
     "avg": "mean(column, low=0, high=100)",
     "count_distinct": "count_units()",
-    "median": "quantile(column, 0.5, low=0, high=100)",
     "nunique": "count_units()",
     "percentile": "quantile(column, 0.5, low=0, high=100)",
     "std": "variance(column, low=0, high=100)",

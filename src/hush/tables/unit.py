@@ -162,6 +162,8 @@ def _known(relation: Any, name: Any, headed: bool, place: int = 0) -> str:
         return must_have(known, name, "unit", place)
     if not headed and not nearest(name, known):
         listed = ", ".join(map(shown, known[:20]))
+        if place:  # a list may hold a person's row by mistake
+            raise InvalidParameter(f"unit: the name at place {place} is no column of the table; it has {listed}.")
         raise InvalidParameter(f"unit names the column {shown(name)}, which the table does not have; it has {listed}.")
     if not headed:
         return must_have(known, name, "unit", place)
