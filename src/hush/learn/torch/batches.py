@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hush.errors import InvalidParameter, Unsupported
+from hush.errors import InvalidParameter, Unsupported, needs
 from hush.numerics.rounding import next_up
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy
 
@@ -64,7 +64,8 @@ def public_rate(batches: int) -> float:
 
 def poisson_loader(loader: Any, batches: int, entropy: Entropy | None = None) -> Any:
     """A loader with the data set and the options of this one, whose batches are Poisson samples."""
-    from torch.utils.data import DataLoader, IterableDataset
+    with needs("PyTorch", "private training", extra="torch"):
+        from torch.utils.data import DataLoader, IterableDataset
 
     if not isinstance(loader, DataLoader):
         raise InvalidParameter("data_loader must be a DataLoader of PyTorch; write DataLoader(rows).")
