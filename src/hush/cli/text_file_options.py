@@ -29,7 +29,8 @@ def reading_of_options(options: argparse.Namespace, source: str) -> dict[str, An
     """The arguments `types` and `csv` of `tables.table`."""
     from hush.tables.source import JSON, is_text_file
 
-    types, csv = (dict(_parted(flag, text) for text in getattr(options, flag, [])) for flag in ("type", "csv"))
+    types: dict[str, Any] = dict(_parted("type", text) for text in getattr(options, "type", []))
+    csv: dict[str, Any] = dict(_parted("csv", text) for text in getattr(options, "csv", []))
     if "names" in csv:
         csv["names"] = csv["names"].split(",")
     if "delimiter" in csv:
