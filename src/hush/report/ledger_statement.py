@@ -15,6 +15,7 @@ from hush.ledger import Entry, Ledger
 from hush.ledger.account import Account, Nonadaptive
 from hush.ledger.entry import hush_version
 from hush.ledger.listed import Listed
+from hush.ledger.people import People
 from hush.numerics.rounding import round_down, round_up, rounded_up
 from hush.privacy.charge import Budget
 from hush.report import caution, check
@@ -56,7 +57,7 @@ def of_ledger(ledger: Ledger, command: str) -> Statement:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     made = f"Made by hush {hush_version()} on {now}, from the ledger alone; the ledger was only read."
     sections = (
-        Section("Summary", _summary(account, promise, entries, view.source)),
+        Section("Summary", _summary(account, promise, entries, view.people)),
         Section("What was published", _published(entries)),
         Section("What remains", (*remaining(account), *accounts(ledger.accounts))),
         Section("What the limits left out", (Text(caution.LEFT_OUT),)),
@@ -159,10 +160,12 @@ def _person(label: str) -> tuple[str, str]:
 
 
 def _summary(
-    account: Account, promise: Promise | None, entries: tuple[Entry, ...], source: str | None
+    account: Account, promise: Promise | None, entries: tuple[Entry, ...], people: People | None
 ) -> tuple[Block, ...]:
+    unknown = people is not None and people.name.startswith("population ") and not people.unit
+    not_recorded = "; it is not recorded whether persons, parts of persons or rows were protected" if unknown else ""
     rows = [
-        ("Data", data_name(source)),
+        ("Data", f"{data_name(None if people is None else people.words)}{not_recorded}"),
         ("Protected", caution.protected(_relation(account))),
         ("Against", caution.AGAINST),
     ]
