@@ -18,7 +18,7 @@ import pytest
 import hush
 from hush import Charge, Ledger, Mechanism, NotPaid, Sensitivity
 from hush.learn.choices import Choice
-from hush.ledger import pay
+from hush.ledger import Access
 from hush.sampling.entropy import DeterministicTestEntropy
 
 STEPS = np.zeros(4, dtype=np.int64)
@@ -75,19 +75,19 @@ def test_columns_of_one_table_are_parts_of_one_charge() -> None:
 
 
 def test_without_a_ledger_the_payment_says_so() -> None:
-    payment = pay(None, [made().charge])
+    payment = Access(None).pay("", [made().charge])
     assert payment.entry is None and payment.number is None and payment.receipt is None
     assert "no ledger was charged" in repr(payment)
     with pytest.raises(hush.InvalidParameter, match="ledger must be a Ledger"):
-        pay("budget.ledger", [made().charge])  # type: ignore[arg-type]
+        Access("budget.ledger").pay("", [made().charge])  # type: ignore[arg-type]
 
 
 def test_a_refused_charge_gives_no_payment_and_ties_the_ledger_to_nothing() -> None:
     ledger = Ledger(None, epsilon=0.01, delta=0.0)
     with pytest.raises(hush.BudgetExceeded):
-        pay(ledger, [made().charge], source="visits")
+        Access(ledger, people="visits").pay("", [made().charge])
     assert ledger.entries == () and ledger.source is None
-    pay(ledger, [made(1e4).charge], source="visits")
+    Access(ledger, people="visits").pay("", [made(1e4).charge])
     assert ledger.source == "visits"
 
 
@@ -283,7 +283,7 @@ def test_threads_share_a_payment_and_draw_it_once() -> None:
 def test_a_ledger_of_other_data_is_not_charged() -> None:
     ledger = Ledger(None, epsilon=1.0, delta=0.0, source="other")
     with pytest.raises(hush.InvalidParameter, match="protects 'other'"):
-        pay(ledger, [made().charge], source="visits")
+        Access(ledger, people="visits").pay("", [made().charge])
     assert ledger.entries == ()
 
 

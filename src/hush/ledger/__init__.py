@@ -16,7 +16,7 @@ sqlite_errors.py   SQLite's errors as sentences
 from hush.ledger.access import Access
 from hush.ledger.entry import Cap, Entry
 from hush.ledger.ledger import Ledger
-from hush.ledger.payment import Payment, pay, unaccounted
+from hush.ledger.payment import Payment, unaccounted
 from hush.ledger.view import LedgerView
 
-__all__ = ["Access", "Cap", "Entry", "Ledger", "LedgerView", "Payment", "pay", "unaccounted"]
+__all__ = ["Access", "Cap", "Entry", "Ledger", "LedgerView", "Payment", "unaccounted"]

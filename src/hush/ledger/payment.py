@@ -1,7 +1,7 @@
 """A payment: the right to draw the noise that was charged, once for each release.
 
-Noise on data is drawn only here. A payment comes from `Ledger.spend`, which returns when the charge is durable, or from
-`unaccounted`, for a caller who explicitly uses no ledger.
+Noise on data is drawn only here. A payment comes from `Access.pay` or `Ledger.spend`, which return when the charge is
+durable, or from `unaccounted`, for a caller who explicitly uses no ledger.
 """
 
 from __future__ import annotations
@@ -13,26 +13,21 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hush.errors import InvalidParameter, NotPaid, QueryFailed, Unsupported
 from hush.ledger.entry import Entry
-from hush.ledger.refusal import must_be_ledger
-from hush.ledger.series import Turn
-from hush.privacy.charge import Budget, Charge, charges
+from hush.privacy.charge import Charge, charges
 from hush.sampling.choice import Draw, chosen, largest
 from hush.sampling.entropy import Bits, Entropy, SecureEntropy, must_be_entropy
 from hush.sampling.exact import draw, draw_from
 from hush.sampling.mechanism import FURTHEST, Mechanism
 from hush.sampling.witness import cells, must_not_be_watched, witness
 
-if TYPE_CHECKING:
-    from hush.ledger.ledger import Ledger
-
-__all__ = ["IN_MEMORY", "Draws", "Payment", "must_be_payment", "must_be_secure", "pay", "unaccounted"]
+__all__ = ["IN_MEMORY", "Draws", "Payment", "must_be_payment", "must_be_secure", "unaccounted"]
 
 #: What a receipt names instead of a file.
 IN_MEMORY = "a ledger in memory"
@@ -365,32 +360,3 @@ class Payment:
 def unaccounted(releases: Any) -> Payment:
     """A payment without a ledger: the caller is responsible for the budget."""
     return Payment(charges(releases), None, None)
-
-
-def pay(
-    ledger: Ledger | None,
-    releases: list[Charge],
-    *,
-    label: str = "",
-    extra_delta: float = 0.0,
-    budget: Budget | None = None,
-    source: str | None = None,
-    turn: Turn | None = None,
-    account: str = "",
-    block: str = "",
-    about: str = "",
-    followed_by: Budget | None = None,
-) -> Payment:
-    """Charge the ledger and bind it to its source; with ledger=None the payment is unaccounted."""
-    must_be_ledger(ledger)
-    if ledger is None:
-        return unaccounted(releases)
-    if source is not None:
-        ledger.must_protect(source)
-    named: dict[str, Any] = {"label": label, "turn": turn, "account": account, "block": block, "about": about}
-    named |= {} if followed_by is None else {"followed_by": followed_by}
-    pair = {} if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta}
-    made = ledger.spend(releases, extra_delta=extra_delta, **(named | pair))
-    if source is not None:
-        ledger.bind(source)  # after spending: a rejected request must not bind the ledger to its table
-    return made
