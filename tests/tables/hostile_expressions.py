@@ -10,7 +10,7 @@ import decimal
 import random
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import combinations
+from itertools import combinations, islice, product
 from typing import Any
 
 import ibis
@@ -88,21 +88,29 @@ CONSTANTS: list[Any] = [
 
 def extremes(backend: Any) -> hush.tables.Table:
     """Plain rows and rows with one or two extreme values, as a table of a DuckDB."""
-    types = ", ".join(f"{name} {kind}" for name, (kind, _, _) in COLUMNS.items())
-    rows = [plain_row()]
-    for name, (_, _, values) in COLUMNS.items():
-        rows += [plain_row(**{name: value}) for value in values]
-    for one, other in combinations(MEETING, 2):
-        rows += [plain_row(**{one: x, other: y}) for x in COLUMNS[one][2][:4] for y in COLUMNS[other][2][:4]]
-    backend.con.execute(f"CREATE TABLE extremes (p BIGINT, {types})")
-    for start in range(0, len(rows), 500):
-        listed = ", ".join(f"({start + i}, {row})" for i, row in enumerate(rows[start : start + 500]))
-        backend.con.execute(f"INSERT INTO extremes VALUES {listed}")
+    for text in statements(COLUMNS):
+        backend.con.execute(text)
     return hush.tables.table(backend.table("extremes"), unit="p")
 
 
-def plain_row(**changed: str) -> str:
-    return ", ".join(f"CAST({changed.get(name, value)} AS {kind})" for name, (kind, value, _) in COLUMNS.items())
+def statements(columns: dict[str, tuple[str, str, list[str]]]) -> Iterator[str]:
+    """The SQL that makes the table of extreme rows."""
+    rows = [row_of(columns)]
+    for name, (_, _, values) in columns.items():
+        rows += [row_of(columns, **{name: value}) for value in values]
+    for one, other in combinations([name for name in MEETING if name in columns], 2):
+        few = columns[one][2][:4], columns[other][2][:4]
+        rows += [row_of(columns, **{one: x, other: y}) for x, y in product(*few)]
+    types = ", ".join(f"{name} {kind}" for name, (kind, _, _) in columns.items())
+    yield f"CREATE TABLE extremes (p BIGINT, {types})"
+    for start in range(0, len(rows), 500):
+        listed = ", ".join(f"({start + i}, {row})" for i, row in enumerate(rows[start : start + 500]))
+        yield f"INSERT INTO extremes VALUES {listed}"
+
+
+def row_of(columns: dict[str, tuple[str, str, list[str]]], **changed: str) -> str:
+    """The plain values of a row, with some changed."""
+    return ", ".join(f"CAST({changed.get(name, value)} AS {kind})" for name, (kind, value, _) in columns.items())
 
 
 def names() -> list[str]:
@@ -114,7 +122,7 @@ def expressions(relation: Any, chance: random.Random, depth: int) -> Iterator[tu
     """Endless expressions, with the operation on top, nested up to `depth`. Ibis refuses most combinations of types;
     what it takes is given.
     """
-    pool: list[list[Any]] = [[relation[name] for name in COLUMNS] + CONSTANTS]
+    pool: list[list[Any]] = [[relation[name] for name in COLUMNS if name in relation.columns] + CONSTANTS]
     wanted = [*names(), "ArrayMap", "ArrayFilter", "SearchedCase"]
     while True:
         chance.shuffle(wanted)
@@ -138,7 +146,11 @@ def _made(name: str, relation: Any, parts: list[Any], chance: random.Random) -> 
     def any_of(argument: str) -> Any:
         if argument in GIVEN and chance.random() < 0.8 and GIVEN[argument]:
             value = chance.choice(GIVEN[argument])
-            return relation[value] if isinstance(value, str) and value in COLUMNS and argument != "field" else value
+            return (
+                relation[value]
+                if isinstance(value, str) and value in relation.columns and argument != "field"
+                else value
+            )
         return chance.choice(parts)
 
     with suppress(Exception):
@@ -188,12 +200,23 @@ def outcome(table: hush.tables.Table, made: Any) -> str:
     except HushError:
         return "refused"
     engine, backend = engine_of(table.source.backend), table.source.backend
+    spark = engine.name == "pyspark"
     try:
         counted = engine.compile(backend, relation.aggregate(n=relation["made"].count()))
         shown = engine.compile(backend, relation.select("made"))
-        backend.con.execute(f"EXPLAIN {counted}").fetchall()
+        planned = backend.raw_sql(counted) if spark else backend.con.execute(f"EXPLAIN {counted}").fetchall()
     except Exception:
         return "not planned"
-    backend.con.execute(counted).fetchall()
-    backend.con.execute(f"CREATE OR REPLACE TEMP TABLE computed AS {shown}")
+    planned.collect() if spark else backend.con.execute(counted).fetchall()
+    if engine.name == "duckdb":
+        backend.con.execute(f"CREATE OR REPLACE TEMP TABLE computed AS {shown}")
     return "answered"
+
+
+def outcomes(table: hush.tables.Table, number: int, seed: int, depth: int = 4) -> dict[str, int]:
+    """How many expressions have each outcome. An error of the engine over the rows passes."""
+    found: dict[str, int] = {}
+    for _, column in islice(expressions(table.relation, random.Random(seed), depth), number):
+        end = outcome(table, column)
+        found[end] = found.get(end, 0) + 1
+    return found

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import itertools
-import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,30 +28,20 @@ def extremes() -> hush.tables.Table:
     return hostile.extremes(ibis.duckdb.connect(threads=1))
 
 
-def outcomes(table: hush.tables.Table, number: int, seed: int, depth: int = 4) -> dict[str, int]:
-    """How many expressions have each outcome. An error of DuckDB passes."""
-    made = hostile.expressions(table.relation, random.Random(seed), depth)
-    found: dict[str, int] = {}
-    for _, column in itertools.islice(made, number):
-        end = hostile.outcome(table, column)
-        found[end] = found.get(end, 0) + 1
-    return found
-
-
 @pytest.mark.parametrize("seed", effort.thinned(range(10), 1))
 def test_no_expression_fails_on_a_row(extremes, seed):
     """Every operation, with arguments of every type, nested up to four deep, over eight hundred extreme rows: it is
     refused, or not planned, before a row is read, or it is computed for every row. Half of the expressions are.
     """
     number = effort.examples(150, 2000)
-    assert outcomes(extremes, number, seed)["answered"] > number / 2
+    assert hostile.outcomes(extremes, number, seed)["answered"] > number / 2
 
 
 def test_the_generator_finds_what_fails(extremes, monkeypatch):
     """Without the total forms, some expression fails."""
     monkeypatch.setitem(ENGINES, "duckdb", replace(ENGINES["duckdb"], tries=lambda arg: arg))
     with pytest.raises(Exception, match=r"(Out of Range|Conversion|Invalid Input) Error"):
-        outcomes(extremes, 250, 0, depth=1)
+        hostile.outcomes(extremes, 250, 0, depth=1)
 
 
 def counted(table: hush.tables.Table, condition: Any) -> Any:

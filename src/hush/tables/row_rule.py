@@ -107,11 +107,15 @@ def alike(node: Any) -> bool:
 
 
 def alike_on_postgres(node: Any) -> bool:
-    """PostgreSQL casts a numeric to a float where it meets one, which fails beyond float64; columns are within it."""
+    """PostgreSQL casts a numeric to a float where it meets one, which fails beyond the float; columns are within
+    float64.
+    """
     ops = operations()
     for group in groups(node):
-        floats = any(part.dtype.is_floating() for part in group)
-        if floats and any(part.dtype.is_decimal() and not isinstance(part, ops.Field | ops.Literal) for part in group):
+        decimals = [part for part in group if part.dtype.is_decimal()]
+        kinds = [part.dtype for part in group if part.dtype.is_floating()]
+        read = all(isinstance(part, ops.Field | ops.Literal) for part in decimals)
+        if decimals and kinds and not (read and all(kind.is_float64() for kind in kinds)):
             return False
     return True
 
@@ -143,7 +147,8 @@ def wholes(node: Any) -> bool:
 
 
 def decimals(node: Any) -> bool:
-    return bool(node.dtype.is_decimal()) and numbers(node)
+    """Decimals, and perhaps whole numbers, without floats."""
+    return bool(node.dtype.is_decimal()) and numbers(node) and not any(p.dtype.is_floating() for p in node.__children__)
 
 
 def signed(node: Any) -> bool:
@@ -152,8 +157,10 @@ def signed(node: Any) -> bool:
 
 
 def is_constant(node: Any, low: int | None = None) -> bool:
-    """Is it a constant, and at least `low`?"""
-    return isinstance(node, operations().Literal) and (low is None or (node.value is not None and node.value >= low))
+    """Is it a constant, and a number from `low` to a billion?"""
+    return isinstance(node, operations().Literal) and (
+        low is None or (node.value is not None and low <= node.value <= 10**9)
+    )
 
 
 def constants(*names: str, low: int | None = None) -> Callable[[Any], bool]:
@@ -177,6 +184,11 @@ def short_interval(node: Any) -> bool:
         return False
     amount = part.value.days if isinstance(part.value, datetime.timedelta) else part.value
     return isinstance(amount, int) and abs(amount) * DAYS.get(unit.short, MOST_DAYS + 1) <= MOST_DAYS
+
+
+def known_format(node: Any) -> bool:
+    """A constant format with the usual parts of a date, and marks between them: Spark fails on others."""
+    return is_constant(node.format_str) and bool(re.fullmatch("([^%A-Za-z']|%[YmdjHMS])*", str(node.format_str.value)))
 
 
 def plain_like(node: Any) -> bool:
@@ -373,6 +385,7 @@ RULES: tuple[Rule, ...] = (
     Rule("", "Add Subtract Multiply Negate Abs", "whole numbers, computed with 64 bits (as it is where all values fit)",
          wholes, NULL, NULL, PLAIN),
     Rule("", "Add Subtract Multiply Negate Abs", "decimals", decimals, NULL, NULL, PLAIN),
+    Rule("", "Add Subtract Multiply", "a decimal and a float", numbers, NULL, NULL, REFUSED),
     Rule("division", "Divide FloorDivide", "numbers", numbers, NULL, NULL, PLAIN),
     Rule("remainder", "Modulus", "whole numbers", wholes, NULL, NULL, PLAIN),
     Rule("", "Modulus", "other numbers", numbers, NULL, NULL, REFUSED),
@@ -388,7 +401,7 @@ RULES: tuple[Rule, ...] = (
     Rule("", "BitwiseAnd BitwiseOr BitwiseXor BitwiseNot", "other whole numbers", wholes, NULL, REFUSED, REFUSED),
     Rule("", "BitwiseRightShift", "whole numbers, by a constant up to 62",
          lambda node: signed(node) and is_constant(node.right, 0) and node.right.value < 63, NULL, NULL, PLAIN),
-    Rule("", "BitwiseLeftShift BitwiseRightShift", "whole numbers", wholes, NULL, NULL, REFUSED),
+    Rule("", "BitwiseLeftShift BitwiseRightShift", "whole numbers", wholes, NULL, REFUSED, REFUSED),
     Rule("constants", "E Pi", "none", always, PLAIN, PLAIN, REFUSED),
     Rule("bins", "Bucket", "numbers", numbers, NULL, REFUSED, REFUSED),
     # casts
@@ -414,7 +427,7 @@ RULES: tuple[Rule, ...] = (
     Rule("", "Substring", "text, constant places from 0 up", texts_and_constants("start", "length", low=0), NULL, PLAIN,
          PLAIN),
     Rule("", "StrRight", "text, a constant number from 0 up", texts_and_constants("nchars", low=0), NULL, PLAIN, PLAIN),
-    Rule("", "Substring StrRight", "text, other places", always, NULL, PLAIN, REFUSED),
+    Rule("", "Substring StrRight", "text, other places", always, NULL, REFUSED, REFUSED),
     Rule("", "StringSlice", "text", always, NULL, REFUSED, REFUSED),
     Rule("", "Repeat LPad RPad", "text, a constant length", always, NULL, PLAIN, REFUSED),
     Rule("", "Capitalize StringJoin", "text", always, NULL, PLAIN, REFUSED),
@@ -439,7 +452,7 @@ RULES: tuple[Rule, ...] = (
     Rule("dates", "Date", "times", days, NULL, NULL, PLAIN),
     Rule("", "DateTruncate TimestampTruncate", "dates and times (Spark, PostgreSQL: of the years 1 to 9999)", days,
          NULL, PLAIN, PLAIN),
-    Rule("", "DateDelta", "dates", always, NULL, PLAIN, PLAIN),
+    Rule("", "DateDelta", "dates (Spark: of the years 1 to 9999)", always, NULL, PLAIN, PLAIN),
     Rule("", "DateAdd DateSub", "a constant up to 1,000 years (Spark, PostgreSQL: of the years 1 to 9999)",
          short_interval, NULL, PLAIN, PLAIN),
     Rule("", "TimestampAdd TimestampSub", "a constant up to 1,000 years (Spark: of the years 1 to 9999)",
@@ -449,7 +462,9 @@ RULES: tuple[Rule, ...] = (
          REFUSED),
     Rule("", "TimeDelta", "times of a day, in hours or shorter units", lambda node: is_constant(node.part) and
          node.part.value in ("hour", "minute", "second", "millisecond", "microsecond"), NULL, REFUSED, REFUSED),
-    Rule("", "Strftime", "dates and times, a constant format", constants("format_str"), NULL, PLAIN, REFUSED),
+    Rule("", "Strftime", "dates and times (Spark: of the years 1 to 9999), a format of %Y %m %d %j %H %M %S",
+         known_format, NULL, PLAIN, REFUSED),
+    Rule("", "Strftime", "dates and times, another constant format", constants("format_str"), NULL, REFUSED, REFUSED),
     Rule("", "StringToDate StringToTime StringToTimestamp", "text, a constant format", constants("format_str"), NULL,
          REFUSED, REFUSED),
     Rule("", f"{_CLOCK} TimestampFromYMDHMS", "any", always, NULL, REFUSED, REFUSED),

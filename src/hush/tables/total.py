@@ -28,10 +28,11 @@ __all__ = ["engines_below", "must_be_short", "must_be_total", "total_step", "tot
 
 ROUNDED = ("Ceil", "Floor", "Round")
 ARITHMETIC = ("Add", "Subtract", "Multiply", "Negate", "Abs")
-#: Operations that leave an engine's calendar for some dates (`Engine.usual_dates`), and the argument that is a date.
+#: Operations that leave an engine's calendar for some dates (`Engine.usual_dates`), and the arguments that are dates.
 MOVED = {
-    **dict.fromkeys(("DateTruncate", "TimestampTruncate"), "arg"),
-    **dict.fromkeys(("DateAdd", "DateSub", "TimestampAdd", "TimestampSub"), "left"),
+    **dict.fromkeys(("DateTruncate", "TimestampTruncate", "Strftime"), ("arg",)),
+    **dict.fromkeys(("DateAdd", "DateSub", "TimestampAdd", "TimestampSub"), ("left",)),
+    "DateDelta": ("left", "right"),
 }
 FIRST, LAST = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
 
@@ -208,7 +209,7 @@ def _total(node: Any, spans: Spans, engines: Any) -> Any:
     ways = {_must_have_a_way(engine, node, "an expression") for engine in engines}
     marked = NULL in ways and any(engine.tries is not None for engine in engines)
     if name in MOVED and any(engine.usual_dates for engine in engines):
-        node = node.copy(**{MOVED[name]: _usual(getattr(node, MOVED[name]))})
+        node = node.copy(**{date: _usual(getattr(node, date)) for date in MOVED[name]})
     if not marked:
         return node
     if name in ARITHMETIC and node.dtype.is_integer():

@@ -123,7 +123,8 @@ class TotalPostgres(TotalNumbers):
 
     def extracted(self, op: Any, arg: Any, part: str) -> Any:
         """A part of a date or of a time; null for infinite ones."""
-        return self.cast(filled(f"CASE WHEN ISFINITE(x) THEN FLOOR(EXTRACT({part} FROM x)) END", x=arg), op.dtype)
+        kind = dt.int64 if part == "epoch" else op.dtype  # Ibis says int32, which ends in 2038
+        return self.cast(filled(f"CASE WHEN ISFINITE(x) THEN FLOOR(EXTRACT({part} FROM x)) END", x=arg), kind)
 
     def visit_DayOfWeekIndex(self, op: Any, *, arg: Any) -> Any:
         return self.cast(filled("CASE WHEN ISFINITE(x) THEN EXTRACT(isodow FROM x) - 1 END", x=arg), op.dtype)

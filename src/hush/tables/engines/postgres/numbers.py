@@ -145,8 +145,10 @@ class TotalNumbers(PostgresCompiler):
 
     def visit_Abs(self, op: Any, *, arg: Any) -> Any:
         span = self.spans.of(op.arg)
-        if not op.dtype.is_integer() or (span is not None and span[0] > -(2**63)):
+        if not op.dtype.is_integer():
             return self.f.abs(arg)
+        if span is not None and span[0] > -(2**63):
+            return self.f.abs(self.whole(op.arg, arg))
         return filled(TO_BIGINT, x=self.f.abs(numeric(arg)))
 
     def visit_Sum(self, op: Any, *, arg: Any, where: Any) -> Any:
