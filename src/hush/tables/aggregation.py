@@ -92,10 +92,11 @@ def integer_aggregates(
 
 def limited_values(relation: Any, unit: str | None, grouping: Grouping, measure: Prepared, keyed: Keyed) -> Any:
     """The rows with a value of one aggregate, within all limits: `g`, the place of their public group (0 without
-    groups), and `w`, the value.
+    groups), and `w`, the value; and `x`, the number that it was made from, where comparing it is faster.
     """
-    assert measure.rows is not None and grouping.keys is not None
-    rows = whole_rows(relation, unit, grouping, {"w": measure.value})
+    assert measure.rows is not None and measure.chosen is not None and grouping.keys is not None
+    number = {} if measure.chosen.number is None else {"x": measure.chosen.number}
+    rows = whole_rows(relation, unit, grouping, {"w": measure.value, **number})
     keys = [name for name in rows.columns if name.startswith("g")]
     if grouping.must_rank:
         rows = keep_groups(rows, keys, grouping.groups, keyed, public=True)
@@ -104,7 +105,8 @@ def limited_values(relation: Any, unit: str | None, grouping: Grouping, measure:
         rows = keep_rows(rows, keys, "w", measure.rows, keyed, "w0")
         rows = rows.mutate(w=rows["w0"])
     rows = rows.filter(rows["w"].notnull())
-    return rows.select(g=rows["g0"] if keys else ibis().literal(0, type="int64"), w=rows["w"])
+    group = rows["g0"] if keys else ibis().literal(0, type="int64")
+    return rows.select(g=group, w=rows["w"], **{name: rows[name] for name in number})
 
 
 def pieces_of_pairs(pairs: Any, shape: Shape, beside: Beside | None) -> tuple[list[Any], Shape]:

@@ -78,7 +78,8 @@ class Quantile(Bounded):
         grid = ValueGrid.of(name, kind, first, last, self.step)
         levels = self.q if isinstance(self.q, tuple) else (self.q,)
         ordered = sorted(levels)
-        chosen = Chosen(grid, tuple(level_of(level) for level in ordered), self.intervals)
+        fractions = tuple(level_of(level) for level in ordered)
+        chosen = Chosen(grid, fractions, self.intervals, grid.number(column))
         places = tuple(ordered.index(level) for level in levels)
         single = not isinstance(self.q, tuple)
         return Prepared(

@@ -123,6 +123,19 @@ def test_floats_are_rounded_down_to_a_power_of_two() -> None:
         assert grid.value(cell) <= inside <= grid.end(cell)
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.1, 7.3), (-1e9, 1e9), (1e18, 1e18 + 1e5)])
+def test_the_numbers_around_cells_hold_all_of_their_values(low: float, high: float) -> None:
+    values = np.random.default_rng(4).uniform(low, high, 500)
+    grid, cells = cells_of(pa.array(values), low, high)
+    for value, cell in zip(values, cells, strict=True):
+        for width in (0, 5):
+            first, last = grid.around(cell, cell + width)
+            assert first <= value <= last
+            first, last = grid.around(cell - width, cell)
+            assert first <= value <= last
+    assert grid.around(0, grid.size - 1) == (-math.inf, math.inf)
+
+
 def test_decimals_have_their_last_decimal() -> None:
     import decimal
 

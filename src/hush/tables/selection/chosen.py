@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +24,8 @@ class Chosen:
     grid: ValueGrid
     fractions: tuple[Fraction, ...]
     intervals: bool
+    #: the column of numbers that cells are made from, where they are floats
+    number: Any = field(default=None, compare=False)
 
     @property
     def split(self) -> bool:

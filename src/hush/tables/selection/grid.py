@@ -51,10 +51,11 @@ class ValueGrid:
                 raise InvalidParameter(f"there is no whole number between low and high of {shown(name)}; widen them.")
             return cls(low, high, first, _fitting(name, last - first + 1), 1.0, exact=True, whole=True)
         if step is None:
-            step = cls._decimal(kind, low, high) or 2.0 ** math.floor(math.log2((high - low) / 2.0**_FINEST))
+            finest = max((high - low) / 2.0**_FINEST, 2.0 * max(abs(low), abs(high)) / _EXACT)  # floats resolve it
+            step = cls._decimal(kind, low, high) or 2.0 ** math.floor(math.log2(finest))
         exact = kind.is_decimal() and Fraction(repr(step)).denominator in [10**k for k in range(19)]
         first, last = math.floor(low / step), math.floor(high / step)
-        if max(abs(first), abs(last)) >= _EXACT and last - first >= _EXACT:
+        if max(abs(first), abs(last)) > _EXACT:  # engines make whole numbers of 64 bits of them
             raise InvalidParameter(f"step of {shown(name)} is too small for its bounds; write a larger step.")
         return cls(low, high, first, _fitting(name, last - first + 1), step, exact=exact)
 
@@ -72,6 +73,16 @@ class ValueGrid:
         number, missing = as_number(column)
         inside = ibis().greatest(ibis().least(number, constant(self.high)), constant(self.low))
         return ibis().cases((missing, ibis().null("int64")), else_=self._place(inside))
+
+    def number(self, column: Any) -> Any:
+        """The column of floats whose order is that of the cells; None where cells are whole numbers of the column."""
+        return None if self.whole or self.exact else as_number(column)[0]
+
+    def around(self, low: int, high: int) -> tuple[float, float]:
+        """Numbers between which all values of the cells from low to high lie, and perhaps others."""
+        first, last = (float(low - 1 + self.first) * self.step, float(high + 2 + self.first) * self.step)
+        below = -math.inf if low <= 0 else first - 2.0 * math.ulp(first)
+        return below, math.inf if high >= self.size - 1 else last + 2.0 * math.ulp(last)
 
     def _place(self, inside: Any) -> Any:
         """The cell of a float within the bounds."""

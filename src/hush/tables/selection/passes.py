@@ -8,6 +8,7 @@ between two passes their sums differ, and nothing is released.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from hush.tables.arrow import plain_numbers
 from hush.tables.engines import engine_of
 from hush.tables.engines.contract import Source
-from hush.tables.expression import as_int64
+from hush.tables.expression import as_int64, constant
 from hush.tables.selection.field import Counts
 
 __all__ = ["Near", "counts_by_group"]
@@ -29,6 +30,8 @@ Whole = NDArray[np.int64]
 Near = Callable[[int], Sequence[tuple[float, float]]]
 #: Stretches of cells of each group, both ends included, in order.
 Windows = Mapping[int, Sequence[tuple[int, int]]]
+#: Numbers between which the values of some cells lie.
+Around = Callable[[int, int], tuple[float, float]]
 _NONE = np.empty(0, dtype=np.int64)
 _BLOCKS = 16  # of the first pass, as a power of two
 _FINER = 14  # powers of two by which blocks of a further pass are narrower
@@ -43,6 +46,8 @@ class _Pass:
     source: Source
     rows: Any
     size: int
+    #: numbers around the values of some cells; None if rows have no column x of numbers
+    around: Around | None = None
 
     def counted(
         self, shift: int, windows: Mapping[int, Sequence[tuple[int, int]]] | None
@@ -50,6 +55,11 @@ class _Pass:
         """The blocks of 2^shift cells with rows, and their rows, of each group; within windows of cells if given."""
         rows = self.rows
         if windows is not None:
+            if self.around is not None:  # comparing numbers is faster than making their cells
+                lowest, highest = (min(s[0][0] for s in windows.values()), max(s[-1][1] for s in windows.values()))
+                first, last = self.around(lowest, highest)
+                rows = rows if first == -math.inf else rows.filter(rows["x"] >= constant(first))
+                rows = rows if last == math.inf else rows.filter(rows["x"] <= constant(last))
             rows = rows.filter(_inside(rows, windows))
         block = as_int64(rows["w"] >> shift) if shift else rows["w"]
         plan = rows.select("g", h=block).group_by("g", "h").aggregate(k=lambda t: t.count())
@@ -82,9 +92,11 @@ def _inside(rows: Any, windows: Windows) -> Any:
     return found
 
 
-def counts_by_group(source: Source, rows: Any, groups: int, size: int, near: Near) -> list[Counts]:
+def counts_by_group(
+    source: Source, rows: Any, groups: int, size: int, near: Near, around: Around | None = None
+) -> list[Counts]:
     """The counts of each group, by single cells near the ranks that `near` asks for, and by blocks elsewhere."""
-    run = _Pass(source, rows, size)
+    run = _Pass(source, rows, size, around)
     shift = max(0, (size - 1).bit_length() - _BLOCKS + (groups - 1).bit_length())
     first, nothing = run.counted(shift, None), (_NONE, _NONE)
     made = [_blocks(size, shift, *first.get(group, nothing)) for group in range(groups)]

@@ -136,7 +136,8 @@ def _counted(
         return found
 
     rows = limited_values(query.table.relation, query.table.person, grouping, measure, keyed)
-    return counts_by_group(source, rows, len(grouping.keys or ()), size, near)
+    around = None if chosen.number is None else chosen.grid.around
+    return counts_by_group(source, rows, len(grouping.keys or ()), size, near, around)
 
 
 def _cells(chosen: Chosen, shape: Shape, counts: Counts, draw: Draw, bits: Bits, level: float) -> list[int]:
