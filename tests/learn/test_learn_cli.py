@@ -299,3 +299,24 @@ def test_the_label_of_the_coefficients_is_said(people, capsys):
     words = ["learn", str(people), "--model", "logistic", "--target", "smoker", "--classes", "never,daily"]
     assert main([*words, "--feature", "age:0:100", *BUDGET]) == 0
     assert "the log odds of 'never' against 'daily'" in capsys.readouterr().out
+
+
+def test_a_fit_that_cannot_be_printed_is_kept(people, tmp_path, capsys, monkeypatch):
+    """On a full device one sentence names the call that prints the fit again, for nothing."""
+    import errno
+    import sys
+
+    book = tmp_path / "people.ledger"
+    Ledger(book, epsilon=1.0, delta=1e-6).close()
+    line = f"learn {people} --model ridge --target spending:0:300 --feature age:18:90 --ledger {book}".split()
+
+    def full(_: str) -> int:
+        raise OSError(errno.ENOSPC, "")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.stdout, "write", full)
+        assert main([*line, *BUDGET]) == 2
+    assert f"the answer is kept: `hush ledger answer {book} 1` gives it again" in capsys.readouterr().err
+    assert main(["ledger", "answer", str(book), "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "coef_: [" in shown and "guarantee: (epsilon = 1" in shown and "receipt_" not in shown

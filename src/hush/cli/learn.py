@@ -11,6 +11,7 @@ from hush.cli.learn_intervals import coefficient_table, fitted, intervals_of, se
 from hush.cli.learn_options import about_neighbours, about_the_fit
 from hush.cli.learn_words import in_words
 from hush.cli.ledger import opened
+from hush.cli.paid_output import paid_output
 from hush.cli.text import Command, emit, number
 from hush.errors import HushError, InvalidParameter, shown
 
@@ -248,7 +249,9 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
         else:
             checked = f"column {options.unit} was checked: each person has one row"
             lines.append(f"The guarantee is for {row}, and {checked}.")
-    emit(options, document, "\n".join([*lines, *sentences(model)]))
+    paid = model.receipt_["ledger"]
+    with paid_output({"ledger": None if paid is None else {"ledger": options.ledger, "number": paid["number"]}}):
+        emit(options, document, "\n".join([*lines, *sentences(model)]))
 
 
 def register(command: Command) -> None:

@@ -26,6 +26,8 @@ COUNT = "number of rows"
 _PAYMENT = "_paid_with"
 #: Parameters that do not decide what is asked.
 _BESIDE = ("ledger", "entropy", "verbose")
+#: Fitted attributes that are kept elsewhere, or that the others imply.
+_APART = ("receipt_", "trace_")
 _SHOWN = 60  # numbers of an attribute that the text of an answer shows; all are kept
 
 
@@ -94,7 +96,7 @@ def _told(model: Any) -> KeptAnswer:
 def _is_number(name: str, value: Any) -> bool:
     """Is it a fitted attribute of numbers or names?"""
     fitted = name.endswith("_") and not name.startswith("_")
-    return fitted and isinstance(value, np.ndarray | np.generic | int | float | str | dict) and name != "trace_"
+    return fitted and isinstance(value, np.ndarray | np.generic | int | float | str | dict) and name not in _APART
 
 
 def _short(value: Any) -> str:
