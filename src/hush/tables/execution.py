@@ -45,7 +45,7 @@ from hush.tables.private_bounds import bounds_from
 from hush.tables.publish.basis import Basis
 from hush.tables.query_receipt import bounds_in, plain_bounds, receipt_of
 from hush.tables.question import question_digest
-from hush.tables.selection.spending import chosen_columns
+from hush.tables.selection.spending import ChoiceSpending, chosen_columns
 
 __all__ = ["Request"]
 
@@ -192,7 +192,7 @@ class Request:
         return ready
 
     @property
-    def _parts(self) -> list[Spending]:
+    def _parts(self) -> list[Spending | ChoiceSpending]:
         """What is paid for: the answers, and the other parts of the budget."""
         shares = self.shares
         named = (self.spent, shares.bounds, shares.limits, shares.other, shares.choices)
