@@ -30,12 +30,22 @@ def people_between(
     unit is a column of whole numbers or text. Texts are persons as they are spelled: `7`, `07`, `7.0` and `7 ` in a
     file of text are four persons. Use it with `add(people=...)`.
     """
-    from hush.tables.expression import by_bytes, must_have
-    from hush.tables.reading import Reading, as_type
     from hush.tables.source import open_source
-    from hush.tables.unit import opened_unit
 
     opened = open_source(source, name=table, types=types, csv=csv, fields=[unit, column])
+    try:
+        return _found(opened, unit, column, first, until)
+    finally:
+        if opened.owned:  # a DuckDB file that is attached cannot be opened for writing
+            opened.backend.disconnect()
+
+
+def _found(opened: Any, unit: str, column: str, first: Any, until: Any) -> list[str]:
+    """The different persons of the period."""
+    from hush.tables.expression import by_bytes, must_have
+    from hush.tables.reading import Reading, as_type
+    from hush.tables.unit import opened_unit
+
     relation = opened.relation
     opened_unit(relation, unit, headed=opened.headed)  # raises for columns that do not identify people
     must_have(relation.columns, column, "column")
