@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from hush.errors import InvalidParameter, LedgerError, shown, whole
 from hush.ledger.entry import printable, text_of
 from hush.ledger.kept import KeptAnswer, arrow_bytes, arrow_table
@@ -15,7 +17,7 @@ from hush.ledger.payment import Payment
 from hush.privacy.charge import Charge
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
-from hush.tables.arrow import arrow, plain_numbers
+from hush.tables.arrow import arrow, number_column, plain_numbers
 from hush.tables.description import QueryDescription
 from hush.tables.question import question_digest
 
@@ -53,7 +55,9 @@ def packed(made: Answer, keys: Any, released: Mapping[str, Any], receipt: Receip
     """
     pa = arrow()
     columns = {name: keys.column(name) for name in keys.schema.names}
-    columns |= {f"{_RELEASED}{name}": pa.array(column, pa.float64()) for name, column in released.items()}
+    columns |= {
+        f"{_RELEASED}{name}": number_column(np.asarray(column, dtype=np.float64)) for name, column in released.items()
+    }
     kept = made.to_kept()
     numbers = {**kept.numbers, "made from": dict(receipt)}
     return replace(kept, numbers=numbers, parts={**kept.parts, _NUMBERS: arrow_bytes(pa.table(columns))}).to_bytes()
