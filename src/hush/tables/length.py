@@ -227,7 +227,7 @@ def _padded(lengths: Lengths, node: Any) -> Length:
 
 def _listed(lengths: Lengths, node: Any) -> Length:
     """Whole numbers from one constant to another."""
-    ends = [part.value if isinstance(part, operations().Literal) else None for part in children(node)]
+    ends: list[Any] = [part.value if isinstance(part, operations().Literal) else None for part in children(node)]
     if len(ends) < 3 or not all(isinstance(end, int) for end in ends) or ends[2] == 0:
         return Length(MOST_CHARACTERS + 1, 0)
     return Length(abs(ends[1] - ends[0]) // abs(ends[2]) + 1, 0)

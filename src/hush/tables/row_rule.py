@@ -21,6 +21,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from hush.tables.expression import operations
@@ -216,8 +217,7 @@ def plain_pattern(node: Any) -> bool:
 @cache
 def is_quick(pattern: str, *, nested: bool = False) -> bool:
     """No reference back; unless `nested`, no quantifier inside another one, and few quantifiers without an end."""
-    import re._parser as parser
-
+    parser = import_module("re._parser")
     try:
         tree = parser.parse(pattern)
     except (re.error, RecursionError, OverflowError):
