@@ -5,18 +5,14 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hush.errors import InvalidParameter, shown
 from hush.tables.expression import is_one_of
 
-if TYPE_CHECKING:
-    from hush.ledger import Ledger
-    from hush.tables.description import TableDescription
-
-__all__ = ["WithBlocks", "block_of"]
+__all__ = ["WithBlocks"]
 
 
 class WithBlocks:
@@ -59,15 +55,3 @@ def _one_spelling(column: str, kind: Any, value: Any) -> Any:
     raise InvalidParameter(
         f"the block of {shown(column)} must be {forms}, which holds {kind}; got {type(value).__name__}."
     )
-
-
-def block_of(table: TableDescription, ledger: Ledger | None) -> str:
-    """The block that a ledger charges; empty where it charges all of them."""
-    if table.block is None or ledger is None or ledger.cap.blocks is None:
-        return ""
-    column, value = table.block
-    if column != ledger.cap.blocks:
-        raise InvalidParameter(
-            f"the blocks of the ledger are of {shown(ledger.cap.blocks)}, and this table's block is of {shown(column)}."
-        )
-    return value

@@ -294,7 +294,12 @@ class Query(Planning, QueryDescription):
         group that is not shown (`answer.other`). `hash` and `first` are those of `aggregates`. `times` plans that many
         releases together, such as one for each month; a ledger charges each when it is made. `series` names them.
         """
-        named = {"weights": weights, "family": family, "keys_for": keys_for, "limits_share": limits_share}
+        named: dict[str, Any] = {
+            "weights": weights,
+            "family": family,
+            "keys_for": keys_for,
+            "limits_share": limits_share,
+        }
         named |= {"other": other, "hash": hash, "first": first, "times": times, "series": series}
         self.table.access(None).allow(Budget(*asked_budget(epsilon, delta)))
         return self.planned(epsilon, delta, **named)

@@ -1,29 +1,15 @@
-"""The limits of a policy on one question: epsilon, delta and the ledger that is charged."""
+"""The limits of a policy on one question where several tables are joined or linked; `Access` holds them."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hush.errors import InvalidParameter
 from hush.tables.policy.rules import TableRule, is_private
 
-if TYPE_CHECKING:
-    from hush.ledger import Ledger
-
-__all__ = ["as_its_people", "combined", "must_be_allowed", "must_charge"]
-
-
-def must_be_allowed(rule: TableRule | None, epsilon: float, delta: float) -> None:
-    """Refuse a question that asks for more than the policy allows for one question."""
-    if rule is None:
-        return
-    for name, asked, most in (("epsilon", epsilon, rule.max_epsilon), ("delta", delta, rule.max_delta)):
-        if most is not None and not asked <= most:
-            raise InvalidParameter(
-                f"{name} is {asked:g}, but the policy allows at most {most:g} for one question; ask for less."
-            )
+__all__ = ["as_its_people", "combined"]
 
 
 def combined(rule: TableRule | None, other: TableRule | None) -> TableRule | None:
@@ -56,16 +42,3 @@ def as_its_people(rule: TableRule, people: TableRule) -> TableRule:
         for name in ("max_epsilon", "max_delta")
     }
     return replace(rule, ledger=people.ledger, population=people.population, **budgets)
-
-
-def must_charge(rule: TableRule | None, ledger: Ledger | None) -> None:
-    """Refuse a question that is not charged to the ledger of the policy."""
-    if rule is None or rule.ledger is None:
-        return
-    path = None if ledger is None else ledger.path
-    if path is None or os.path.realpath(path) != os.path.realpath(rule.ledger):
-        given = "none" if ledger is None else "one in memory" if path is None else str(path)
-        raise InvalidParameter(
-            f"the ledger is {given}, but the policy charges every question to {rule.ledger}; write "
-            "ledger=policy.ledger(...), or leave --ledger out on the command line."
-        )

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hush.errors import HushError, InvalidParameter, budgets, deltas, nearest, shown, warn_if_weak
+from hush.ledger.access import Access
+from hush.privacy.budget import Budget
 from hush.tables.expression import must_have
-from hush.tables.policy.limits import as_its_people, must_be_allowed
+from hush.tables.policy.limits import as_its_people
 from hush.tables.policy.mistakes import Mistake, mistakes_in_tables, must_be_right
 from hush.tables.policy.reading import rules_of, toml_of
 from hush.tables.policy.rules import ROW, TableRule, Via
@@ -126,7 +128,8 @@ class Policy:
     def check_budget(self, name: str, epsilon: float, delta: float) -> None:
         """Refuse a question that asks for more than the policy allows for one question."""
         rule = self.rule(name)
-        must_be_allowed(rule, float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True)))
+        asked = Budget.asked(float(budgets("epsilon", epsilon)), float(deltas("delta", delta, zero=True)), zero=True)
+        Access(None, max_epsilon=rule.max_epsilon, max_delta=rule.max_delta).allow(asked)
 
     def mistakes(self) -> list[Mistake]:
         """What does not fit the sources and the ledgers, each with its place. Schemas are read, rows are not."""
