@@ -18,9 +18,9 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "api"
 PACKAGES = {"hush", "hush.federated", "hush.learn", "hush.report", "hush.tables"}
 #: Modules below them that are public because docs/api documents each name that is used: conversions between notions
 #: of privacy, bounds that papers print, the accounting of one paper, the type of the argument `entropy=`, the style
-#: sheet of pages, and progress on a terminal.
+#: sheet of pages, progress on a terminal, and how messages print a value.
 DOCUMENTED = {"hush.learn.zcdp", "hush.privacy.conversion", "hush.privacy.paper_bounds", "hush.sampling.entropy"}
-DOCUMENTED |= {"hush.releasing.progress", "hush.report.render"}
+DOCUMENTED |= {"hush.releasing.progress", "hush.report.render", "hush.errors"}
 
 
 def imported(text: str) -> list[tuple[str, str]]:
