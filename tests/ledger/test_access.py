@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import hush
@@ -158,3 +160,51 @@ def test_without_a_ledger_nothing_is_kept():
 def test_a_digest_tells_facts_apart():
     assert digest("a", 1) == digest("a", 1)
     assert len({digest("a", 1), digest("a", "1"), digest("a1"), digest(["a", 1]), digest("a", None)}) == 5
+
+
+def paid_by_a_thread(access, *, fails=False):
+    """A living thread that has paid for the question "q": the number of its entry, and what ends the thread."""
+    numbers, paid, end = [], threading.Event(), threading.Event()
+
+    def work():
+        payment = access.pay("q", NOISE)
+        numbers.append(payment.number)
+        if fails:
+            with pytest.raises(QueryFailed):
+                payment.attempt(lambda: 1 / 0)
+        paid.set()
+        end.wait(30)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert paid.wait(30)
+    return numbers[0], lambda: (end.set(), thread.join())
+
+
+def test_threads_that_ask_at_once_pay_for_answers_of_their_own(ledger):
+    """Their frames or arrays may differ: the answer about one must not be given as that about the other."""
+    access = Access(ledger)
+    number, ends = paid_by_a_thread(access)
+    assert access.owed("q") is None, "its charge is in hand"
+    mine = access.pay("q", NOISE)
+    assert (number, mine.number, len(ledger.entries)) == (1, 2, 2)
+    assert access.pay("q", NOISE).number == 2, "this thread's own right"
+    ends()
+    assert mine.keep(b"mine") == b"mine"
+    assert access.pay("q", NOISE).number == 1, "the thread has ended without an answer: its right is free again"
+
+
+def test_a_right_of_a_file_is_in_hand_for_all_its_ledgers(tmp_path):
+    """Two `Ledger` objects of one process may be open on one file."""
+    path = tmp_path / "b.ledger"
+    with hush.Ledger(path, epsilon=3.0, delta=1e-6) as one, hush.Ledger(path) as two:
+        number, ends = paid_by_a_thread(Access(one))
+        assert (number, Access(two).pay("q", NOISE).number) == (1, 2)
+        ends()
+
+
+def test_a_thread_that_fails_frees_its_right(ledger):
+    """A pool's thread lives on after a failure; the next one that asks gets the answer that was paid for."""
+    number, ends = paid_by_a_thread(Access(ledger), fails=True)
+    assert Access(ledger).pay("q", NOISE).number == number == 1
+    ends()

@@ -253,3 +253,21 @@ def test_incomplete_json_is_refused():
     for text in (made, made.replace("1,", "[[1], [1, 2]],")):
         with pytest.raises(InvalidParameter, match="JSON"):
             Release.from_json(text)
+
+
+def test_a_release_that_loses_its_right_pays_for_its_own_values():
+    """A release of other values keeps its answer between the charge and the answer of this one, as another process may:
+    each call gets the noisy version of its own values, and each is charged.
+    """
+    book, inner = ledger(), []
+
+    class Meanwhile(SecureEntropy):
+        def begin(self):
+            if not inner:
+                inner.append(None)
+                inner[0] = hush.release(5_000.0, PLAN, ledger=book)
+            return super().begin()
+
+    outer = hush.release(100.0, PLAN, ledger=book, entropy=Meanwhile())
+    assert abs(inner[0].value - 5_000.0) < 200.0 and abs(outer.value - 100.0) < 200.0
+    assert [made.receipt["ledger"]["number"] for made in (inner[0], outer)] == [1, 2] and len(book.entries) == 2

@@ -241,7 +241,7 @@ class Ledger(WithSeries):
             log, account = self._store.refreshed(connection)
             if people is not None and log.people is not None:
                 must_be_people(str(self._store), log.people, people)
-            known = charged_before(connection, log.entries, asked)
+            known = charged_before(connection, log.entries, asked, self._store.holders)
             entry = known or replace(asked, number=log.number + 1, time=moment())
             grown = account if known else account.plus([entry])
             settled = grown if known else grown.settled()
@@ -263,7 +263,10 @@ class Ledger(WithSeries):
                 "answer of it was kept; ask for it there, or ask for another release. Nothing more was spent."
             )
         place = IN_MEMORY if self.path is None else str(self.path)
-        return Payment(entry.charges, entry, place, keeper=self.keep_answer, kept=kept)
+        holders = self._store.holders
+        if entry.question:
+            holders.hold(entry.number)
+        return Payment(entry.charges, entry, place, keeper=self.keep_answer, kept=kept, failed=holders.free)
 
     # -- answers ---------------------------------------------------------------------------------------------
 

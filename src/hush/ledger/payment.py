@@ -182,11 +182,12 @@ class Payment:
         *,
         keeper: Callable[[int, bytes], bytes] | None = None,
         kept: bytes | None = None,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
         self._allowed: Counter[Charge] = Counter()
         for charge in paid if kept is None else ():  # the noise of an answer that is kept was drawn
             self._allowed[charge.once] += charge.times
-        self._keeper, self._kept = keeper, kept
+        self._keeper, self._kept, self._failed = keeper, kept, failed
         self._drawn: Counter[tuple[Charge, str]] = Counter()
         self._entry, self._place, self._paid, self._lock = entry, place, paid, threading.Lock()
         self._process = os.getpid()
@@ -236,13 +237,16 @@ class Payment:
         except (NotPaid, QueryFailed):
             raise
         except passing as failure:
+            self._failed()
             failure.add_note(f"{self._stays}.")
             raise
         except Exception:  # raised below, after the handler has ended
             pass
         except BaseException as interrupt:
+            self._failed()
             interrupt.add_note(f"{self._stays}.")
             raise
+        self._failed()
         raise QueryFailed(
             f"the question failed, and the reason is hidden, because it may quote the data; {self._stays}."
         )

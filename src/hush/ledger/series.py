@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hush.ledger.account import Account
     from hush.ledger.entry import Entry
-    from hush.ledger.store import LedgerStore
+    from hush.ledger.store import Holders, LedgerStore
 
 __all__ = [
     "Turn",
@@ -115,9 +115,9 @@ def made_so_far(entries: tuple[Entry, ...], series: str) -> dict[int, Entry]:
     return {entry.turn.release: entry for entry in entries if entry.turn is not None and entry.turn.series == series}
 
 
-def charged_before(connection: Connection, entries: tuple[Entry, ...], asked: Entry) -> Entry | None:
+def charged_before(connection: Connection, entries: tuple[Entry, ...], asked: Entry, holders: Holders) -> Entry | None:
     """The entry that pays for `asked` already: the same release of its series, or the newest entry of the same question
-    and the same charges that has no answer; None if it must be charged.
+    and the same charges that has no answer, and that no other thread has in hand; None if it must be charged.
 
     If the question has several steps, an earlier step counts although it is answered, as long as no last step after it
     has an answer: the run that it belongs to is not finished.
@@ -125,17 +125,24 @@ def charged_before(connection: Connection, entries: tuple[Entry, ...], asked: En
 
     if asked.turn is not None:
         return made_so_far(entries, asked.turn.series).get(asked.turn.release)
-    run = [entry for entry in entries if entry.question == asked.question] if asked.question else []
-    found = next((entry for entry in reversed(run) if _same_step(entry, asked)), None)
-    return None if found is None else _unfinished(found, run, _done(connection))
+    run = _free(entries, asked.question, holders)
+    return _unfinished([entry for entry in run if _same_step(entry, asked)], run, _done(connection))
 
 
-def _unfinished(found: Entry, run: Sequence[Entry], done: set[int]) -> Entry | None:
-    """The entry of a step, unless it is answered and the last step after it is too."""
-    finished = found.number in done
-    if finished and found.step:
-        finished = any(not entry.step and entry.number > found.number and entry.number in done for entry in run)
-    return None if finished else found
+def _free(entries: tuple[Entry, ...], question: str, holders: Holders) -> list[Entry]:
+    """The entries of a question that no other thread has in hand; none without a question."""
+    mine = (entry for entry in entries if question and entry.question == question)
+    return [entry for entry in mine if not holders.elsewhere(entry.number)]
+
+
+def _unfinished(steps: Sequence[Entry], run: Sequence[Entry], done: set[int]) -> Entry | None:
+    """The newest entry of a step that is not answered, or that is while no last step after it is."""
+    ends = [entry.number for entry in run if not entry.step and entry.number in done]
+    for entry in reversed(steps):
+        last = max(ends, default=0) if entry.step else entry.number
+        if entry.number not in done or last < entry.number:
+            return entry
+    return None
 
 
 def _same_step(entry: Entry, asked: Entry) -> bool:
@@ -162,12 +169,12 @@ class WithSeries:
     def owed(self, question: str, step: str) -> Entry | None:
         """The newest entry of this step of a question, if the question has no answer yet; None if there is none."""
 
-        run = [entry for entry in self._store.read()[0].entries if entry.question == question]
-        found = next((entry for entry in reversed(run) if entry.step == step), None)
-        if found is None:
+        run = _free(self._store.read()[0].entries, question, self._store.holders)
+        steps = [entry for entry in run if entry.step == step]
+        if not steps:
             return None
         with self._store.exclusive(), self._store.file.reading() as connection:
-            return _unfinished(found, run, _done(connection))
+            return _unfinished(steps, run, _done(connection))
 
     def next_release(self, series: str, times: int) -> int:
         """The number of the first release of a series that has no answer: it was not made, or the process that charged

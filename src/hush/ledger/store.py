@@ -34,6 +34,36 @@ __all__ = ["LedgerStore", "empty_account", "ledger_path", "new_cap", "wanted_cap
 _LONGEST_NAME = 247
 
 
+class Holders:
+    """Which thread of this process has the right to the answer of an entry in hand.
+
+    A ledger does not know the contents of a frame or of an array: the same question of two threads may be about two
+    of them. So a right that a living thread has in hand is not given to another one, which pays for its own answer.
+    """
+
+    def __init__(self) -> None:
+        self._threads: dict[int, threading.Thread] = {}
+
+    def hold(self, number: int) -> None:
+        """This thread has the right of an entry in hand."""
+        self._threads[number] = threading.current_thread()
+
+    def elsewhere(self, number: int) -> bool:
+        """Has another living thread the right of this entry in hand?"""
+        thread = self._threads.get(number)
+        return thread is not None and thread is not threading.current_thread() and thread.is_alive()
+
+    def free(self) -> None:
+        """This thread has failed: any thread may ask the same again."""
+        mine = threading.current_thread()
+        for number in [number for number, thread in list(self._threads.items()) if thread is mine]:
+            del self._threads[number]
+
+
+#: By the real path of a file: several `Ledger` objects of one process may be open on it.
+_HOLDERS: dict[str, Holders] = {}
+
+
 class LedgerStore:
     """An open ledger file with its log and its account, which are brought up to date before every use.
 
@@ -47,6 +77,7 @@ class LedgerStore:
         self._lock = threading.RLock()
         fork_guard.renewed_after_fork(self)
         self.path = path
+        self.holders = Holders() if path is None else _HOLDERS.setdefault(os.path.realpath(path), Holders())
         if wanted is None:
             if path is None:
                 raise InvalidParameter("a ledger in memory needs a cap; write Ledger(None, epsilon=1.0, delta=1e-6).")

@@ -212,16 +212,18 @@ def release(
     claimed = mechanism.guarantee
     budget = claimed.budget if claimed is not None and (claimed.times, claimed.notion) == (1, "dp") else None
     question = digest("release", list(array.shape), mechanism.step)
-    payment = Access(ledger, label=label).pay(question, [mechanism.charge], budget=budget)
-    if payment.kept is None:
+    access = Access(ledger, label=label)
+    while True:
+        payment = access.pay(question, [mechanism.charge], budget=budget)
+        if payment.kept is not None:
+            return _kept(payment)
         noisy = as_given(mechanism.value_of(payment.noise(mechanism, steps, entropy=entropy)))
         made = Release(noisy, receipt | {"ledger": payment.receipt}, noisy)
         if payment.entry is None:
             return made
         own = KeptAnswer("release", repr(made), made.receipt, parts={"release": made.to_json().encode()}).to_bytes()
         if payment.keep(own) == own:
-            return made
-    return _kept(payment)  # another call has kept the answer of this charge first
+            return made  # if not, another call took the right first, for values that may be others: pay for these
 
 
 def _kept(payment: Payment) -> Release:
