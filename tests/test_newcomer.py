@@ -486,7 +486,7 @@ SHELL: list[tuple[str, str, tuple[str, ...]]] = [
         ("another name", "nothing was spent"),
     ),
     ("an empty table", f"answer empty.csv --unit patient_id --count {BUDGETED}", ("is empty",)),
-    ("ledger alone", "ledger", ("new|show|verify",)),
+    ("ledger alone", "ledger", ("new|show|answer|verify",)),
     ("a misspelt ledger command", "ledger shwo budget.ledger", ("'shwo'", "did you mean 'show'")),
     ("a new ledger without delta", "ledger new new.ledger --epsilon 1", ("--delta",)),
     ("a new ledger nowhere", f"ledger new no/new.ledger {BUDGETED}", ("its folder exists", "nothing was created")),
