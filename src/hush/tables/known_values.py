@@ -91,6 +91,7 @@ def _ruled_out(column: Any, predicate: Any) -> tuple[bool, bool]:
 
 
 def _is_number(node: Any) -> bool:
-    """Is it a constant that is not NaN?"""
+    """Is it a constant that is not NaN, or one that an engine is told to take for a float (`hush.tables.total`)?"""
+    node = node.arg if type(node).__name__ == "Real" else node
     constant = isinstance(node, operations().Literal) and isinstance(node.value, int | float)
     return constant and not math.isnan(node.value)
