@@ -17,6 +17,7 @@ from hush.errors import InvalidParameter, needs, shown
 
 __all__ = [
     "as_arrow",
+    "as_floats",
     "batch_of",
     "chosen_rows",
     "day_column",
@@ -27,6 +28,7 @@ __all__ = [
     "number_column",
     "plain_numbers",
     "text_column",
+    "time_column",
     "whole_table",
 ]
 
@@ -213,6 +215,19 @@ def number_column(values: NDArray[Any], missing: NDArray[np.bool_] | None = None
 def day_column(days: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Any:
     """Days since 1970 as an Arrow array of dates. Missing ones are null."""
     return _from_bytes(arrow().date32(), np.ascontiguousarray(days, dtype=np.int32), missing)
+
+
+def time_column(moments: NDArray[Any], kind: Any, missing: NDArray[np.bool_] | None = None) -> Any:
+    """Microseconds since 1970 as an Arrow array of times. Missing ones are null."""
+    return _from_bytes(kind, np.ascontiguousarray(moments, dtype=np.int64), missing)
+
+
+def as_floats(column: Any) -> NDArray[np.float64]:
+    """A column of numbers, dates (days since 1970) or times (microseconds) as floats; null is NaN."""
+    pa = arrow()
+    for kind, plain in ((pa.types.is_date32, pa.int32()), (pa.types.is_timestamp, pa.int64())):
+        column = column.cast(plain) if kind(column.type) else column
+    return np.asarray(plain_numbers(column), np.float64)
 
 
 def _from_bytes(kind: Any, plain: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:

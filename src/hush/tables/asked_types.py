@@ -37,6 +37,8 @@ def of_measures(aggregates: Mapping[str, Any], grouped: Iterable[str] = ()) -> d
         word = _of_measure(measure) if isinstance(column, str) else None
         if word is None or not isinstance(column, str):
             continue
+        if {word, found.get(column)} == {"date", "time"}:
+            found[column] = word = "time"  # bounds of times may be dates
         if found.setdefault(column, word) != word or (column in text and word != "text"):
             raise InvalidParameter(
                 f"the question uses the column {shown(column)} as values of two types; declare its type when the "
@@ -58,6 +60,8 @@ def _of_measure(measure: Any) -> str | None:
 def of_ends(ends: Iterable[Any]) -> str | None:
     """The type of values between these bounds or edges: dates or numbers. Private bounds are those of numbers."""
     known = [end for end in ends if end is not None]
+    if any(isinstance(end, datetime.datetime) for end in known):
+        return "time"
     if any(isinstance(end, datetime.date) for end in known):
         return "date"
     return "number" if known and all(is_private(end) or not isinstance(end, str) for end in known) else None

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hush.errors import InvalidParameter, shown
+from hush.tables.expression import ibis
 from hush.tables.known_values import never_missing
 from hush.tables.measure import Limit, Measure
-from hush.tables.quantise import Grid, Limits, as_bound, outside, quantised
+from hush.tables.quantise import Grid, Limits, as_bound, moment_of, outside, quantised
 
 if TYPE_CHECKING:
     from hush.tables.policy.facts import Facts
@@ -57,12 +58,19 @@ class Bounded(Measure):
 
     def limit(self, column: Any, first: float, last: float) -> Limit:
         """Which rows have a value, and which of these values are clipped."""
+        if column.type().is_timestamp():
+            low, high = (moment_of(column, int(end)) for end in (first, last))
+            valued = column.notnull()
+            beyond = ibis().coalesce((column < low) | (column > high), ibis().literal(False))
+            return Limit(valued, beyond, bounds=f"[{self.low}, {self.high}]")
         return Limit(*outside(column, first, last), bounds=f"[{self.low}, {self.high}]")
 
 
-def value_kind(name: str, column: Any, *, dates: bool) -> Any:
-    """The type of a column of numbers (or, with `dates`, of dates). Other types are refused."""
+def value_kind(name: str, column: Any, *, dates: bool, times: bool = False) -> Any:
+    """The type of a column of numbers (or, with `dates`, of dates; with `times`, of times). Other types are refused."""
     kind = column.type()
+    if times and kind.is_timestamp():
+        return kind
     if kind.is_numeric() or kind.is_boolean() or (dates and kind.is_date()):
         return kind
     if kind.is_timestamp():
@@ -87,7 +95,7 @@ def range_of(name: str, low: Any, high: Any, kind: Any) -> tuple[float, float]:
     hint = "write low=0, high=100"
     first, last = (
         as_bound(f"low of {shown(name)}", low, kind, hint),
-        as_bound(f"high of {shown(name)}", high, kind, hint),
+        as_bound(f"high of {shown(name)}", high, kind, hint, last=True),
     )
     if first == last:
         raise InvalidParameter(

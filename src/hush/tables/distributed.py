@@ -71,10 +71,10 @@ def write_on_executors(
     from hush.tables.engines.pyspark import write_in_batches
 
     work = noise_in_batches(aggregates.keys, spent, draws, recipe, os.urandom(64))
-    whole = dict(zip(plain_names(recipe.columns), recipe.columns.values(), strict=True))
+    kinds = dict(zip(plain_names(recipe.columns), recipe.columns.values(), strict=True))
     backend, failed = aggregates.source.backend, False
     try:
-        write_in_batches(backend, aggregates.plan, work, plain_names(aggregates.keys), whole, path)
+        write_in_batches(backend, aggregates.plan, work, plain_names(aggregates.keys), kinds, path)
     except Exception:
         failed = True  # the engine's message may quote the data, so it is dropped here
     if failed:

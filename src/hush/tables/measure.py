@@ -122,6 +122,8 @@ class Prepared:
     counts_people: bool = False  # its one total is the number of people: private keys may use it for their threshold
     shown: bool = True  # False: it serves the threshold only and is not in the answer
     one_source: bool = False  # its several answers are made from the same columns, so they have the same noise
+    #: "date" for days since 1970 that are shown as dates; "time" or "time in UTC" for microseconds; empty: numbers
+    shown_as: str = ""
     #: how its columns are measured, in words; empty: each of them by itself
     note: str = ""
     #: values that are chosen by exact selection; the aggregate then has no column with noise

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hush.tables.arrow import arrow, number_column
+from hush.tables.arrow import arrow, day_column, number_column, time_column
 from hush.tables.column_noise import Spending
 from hush.tables.description import QueryDescription
 from hush.tables.estimate import Ends, Estimate, Linear, linear_forms
 from hush.tables.shown_ends import ShownEnds, shown_ends
 
 __all__ = [
+    "FIRST_DAY",
+    "LAST_DAY",
     "MOST_COUNT",
     "Recipe",
     "ShownAggregate",
     "answer_table",
     "ends_of_shown",
     "plain_names",
+    "shown_column",
     "whole_numbers",
     "with_ends",
 ]
 
 
+#: Days since 1970 of the first and the last date that Python can hold.
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 #: Counts beyond this are cut: no table has as many rows.
 MOST_COUNT = 2.0**62
 _NOT_LINEAR = Linear(())
@@ -50,6 +55,8 @@ class ShownAggregate:
     unknown: bool = False
     #: True: the answers are counts, and are shown as whole numbers
     whole: bool = False
+    #: as in `Prepared`: dates or times
+    shown_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,7 @@ class Recipe:
                     (shown if m.name in people else None) or m.answer.ends(spent.mechanisms, level),
                     m.name in query.unknown,
                     all(form.whole for form in linear_forms(m.answer) or (_NOT_LINEAR,)),
+                    m.shown_as,
                 )
                 for m in query.shown
             )
@@ -84,9 +92,12 @@ class Recipe:
         return tuple(name for aggregate in self.shown for name in aggregate.names)
 
     @property
-    def columns(self) -> dict[str, bool]:
-        """Each column of the answers with the ends of its interval, and whether it holds whole numbers."""
-        return {end: one.whole for one in self.shown for end in with_ends(one.names)}
+    def columns(self) -> dict[str, str]:
+        """Each column of the answers with the ends of its interval, and what it holds: "whole" for whole numbers, else
+        as in `Prepared.shown_as`.
+        """
+        kinds = {one.names: "whole" if one.whole else one.shown_as for one in self.shown}
+        return {end: kind for names, kind in kinds.items() for end in with_ends(names)}
 
 
 def ends_of_shown(spent: Spending, level: float) -> ShownEnds | None:
@@ -101,18 +112,37 @@ def answer_table(recipe: Recipe, keys: Any, released: Mapping[str, Any]) -> Any:
     pa = arrow()
     columns = {name: keys.column(name) for name in keys.schema.names}
     if keys.num_rows == 0 and keys.schema.names:  # no group is shown: the same columns, empty
-        kinds = {name: pa.int64() if whole else pa.float64() for name, whole in recipe.columns.items()}
-        return pa.table(columns | {name: pa.nulls(0, kind) for name, kind in kinds.items()})
+        return pa.table(columns | {name: pa.nulls(0, kind_of_column(kind)) for name, kind in recipe.columns.items()})
     for aggregate in recipe.shown:
         found = [_columns(numbers) for numbers in (aggregate.answer(released), *aggregate.ends(released))]
         for name, *cells in zip(aggregate.names, *found, strict=True):
             shown = whole_numbers(*cells) if aggregate.whole else cells
             for ending, cell in zip(("", "_low", "_high"), shown, strict=True):
-                unknown = aggregate.unknown
                 columns[f"{name}{ending}"] = (
-                    pa.nulls(cell.size, pa.float64()) if unknown else number_column(cell, np.isnan(cell))
+                    pa.nulls(cell.size, kind_of_column(aggregate.shown_as))
+                    if aggregate.unknown
+                    else shown_column(cell, aggregate.shown_as, ending)
                 )
     return pa.table(columns).combine_chunks()  # one chunk: the engine's batches would reveal groups that are not shown
+
+
+def kind_of_column(kind: str) -> Any:
+    """The Arrow type of a column of the answer."""
+    pa = arrow()
+    times = {"date": pa.date32(), "time": pa.timestamp("us"), "time in UTC": pa.timestamp("us", "UTC")}
+    return times.get(kind) or (pa.int64() if kind == "whole" else pa.float64())
+
+
+def shown_column(values: Any, kind: str, ending: str) -> Any:
+    """A column of numbers, dates or times; unknown is null. The ends of a date's interval are rounded outwards."""
+    missing = np.isnan(values)
+    if not kind:
+        return number_column(values, missing)
+    rounding: dict[str, Callable[[Any], Any]] = {"_low": np.floor, "_high": np.ceil}
+    rounded = rounding.get(ending, np.round)(np.where(missing, 0.0, values))
+    if kind == "date":
+        return day_column(np.clip(rounded, FIRST_DAY, LAST_DAY), missing)
+    return time_column(rounded, kind_of_column(kind), missing)
 
 
 def whole_numbers(value: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:

@@ -63,7 +63,8 @@ def _is_date(relation: Any, name: str, measure: Measure) -> bool:
 
 def stand_in(relation: Any, name: str, measure: Measure) -> tuple[Any, Any]:
     """Placeholder bounds of range 1, for a query whose bounds are not found yet."""
-    if _is_date(relation, name, measure):
+    kind = bind(relation, measure.column, f"the column of {shown(name)}").type()
+    if kind.is_date() or kind.is_timestamp():
         return datetime.date(1970, 1, 1), datetime.date(1970, 1, 2)
     return 0.0, 1.0
 

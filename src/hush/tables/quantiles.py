@@ -22,7 +22,7 @@ from hush.tables.expression import bind
 from hush.tables.histograms import between_edges
 from hush.tables.measure import Measure, Prepared, bounds_in_words, optional_rows, row_limit
 from hush.tables.quantile_estimate import QuantileOf, QuantilesOf
-from hush.tables.quantise import Grid, Limits, quantised
+from hush.tables.quantise import Grid, Limits, quantised, shown_as
 from hush.tables.selection.chosen import Chosen, ChosenValues
 from hush.tables.selection.grid import ValueGrid
 from hush.tables.selection.law import level_of
@@ -73,7 +73,7 @@ class Quantile(Bounded):
         """No column with noise: the levels are choices."""
         column = bind(relation, self.column, f"the column of {shown(name)}")
         rows = row_limit(name, self.rows_per_unit, limits)
-        kind = value_kind(name, column, dates=True)
+        kind = value_kind(name, column, dates=True, times=True)
         first, last = range_of(name, self.low, self.high, kind)
         grid = ValueGrid.of(name, kind, first, last, self.step)
         levels = self.q if isinstance(self.q, tuple) else (self.q,)
@@ -92,6 +92,7 @@ class Quantile(Bounded):
             limit=self.limit(column, first, last),
             answer_names=(name,) if single else tuple(f"{name}_{level_name(level)}" for level in levels),
             chosen=chosen,
+            shown_as=shown_as(kind),
         )
 
 
@@ -134,6 +135,7 @@ class Extreme(Bounded):
             bounds_text=bounds_in_words(name, rows, self.low, self.high),
             limit=self.limit(column, first, last),
             answer_names=names,
+            shown_as=shown_as(column.type()),
             fixed_bins=False,
             one_source=len(names) > 1,
         )
@@ -175,6 +177,7 @@ class BinnedQuantile(Measure):
             bounds_text=f"{bounds_in_words(name, rows)}, values outside {limit.bounds} are dropped",
             limit=limit,
             answer_names=names,
+            shown_as=shown_as(column.type()),
             one_source=len(names) > 1,
         )
 
@@ -218,11 +221,12 @@ def quantile(
 ) -> Measure:
     """The value that a share q of the rows is at or below, chosen exactly on a grid between low and high.
 
-    Values are clipped to [low, high]. The grid has a step of 1 for whole numbers, a day for dates, the last decimal for
-    decimals, and for floats the largest power of two that is at most 2^-30 of the range; `step` gives another one. A
-    fine grid and wide bounds cost nothing, as long as there are rows near the quantile. The quantile of a column of
-    dates is a day number (days since 1970-01-01). q=0 is the smallest value that clearly has rows, q=1 the largest;
-    they are found from counts on a coarse grid.
+    Values are clipped to [low, high]. The grid has a step of 1 for whole numbers, a day for dates, a microsecond for
+    times, the last decimal for decimals, and for floats the largest power of two that is at most 2^-30 of the range;
+    `step` gives another one. A fine grid and wide bounds cost nothing, as long as there are rows near the quantile. The
+    answer for dates is a date, and for times a time (in UTC, if the column has a zone); the bounds of times may be
+    dates, whose whole days count. q=0 is the smallest value that clearly has rows, q=1 the largest; they are found from
+    counts on a coarse grid.
 
     A list of levels, such as q=[0.25, 0.5, 0.75], gives one column for each (`name_q25`, ...). They never decrease with
     q, and m of them cost as much as log2(m + 1) choices. Each interval is two more choices: with `intervals=False` the

@@ -32,18 +32,22 @@ from hush.errors import InvalidParameter, as_float, shown, whole
 from hush.tables.expression import as_int64, constant, ibis, operations
 
 __all__ = [
+    "EPOCH",
     "FURTHEST_ROW",
     "Grid",
     "Limits",
     "as_bound",
     "as_number",
+    "moment_of",
     "outside",
     "quantised",
+    "shown_as",
     "wide_sum",
     "within_years",
 ]
 
 EPOCH = datetime.date(1970, 1, 1)
+_START = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 #: Beyond this a float64 no longer resolves half a step.
 FINEST = 2**51
 
@@ -208,8 +212,26 @@ def outside(column: Any, low: float, high: float) -> tuple[Any, Any]:
     return ~missing, ibis().coalesce(~missing & (below | above), never)
 
 
-def as_bound(name: str, value: Any, kind: Any, instead: str) -> float:
-    """A declared bound as a number. It must be a finite number, or a date for a column of dates."""
+def moment_of(column: Any, moment: int) -> Any:
+    """A number of microseconds since 1970 as a constant of the column's type."""
+    kind = column.type()
+    start = _START if kind.timezone else _START.replace(tzinfo=None)
+    return ibis().literal(start + datetime.timedelta(microseconds=moment), type=kind)
+
+
+def shown_as(kind: Any) -> str:
+    """How a value of a column of this type is shown: as in `Prepared.shown_as`."""
+    if kind.is_timestamp():
+        return "time in UTC" if kind.timezone else "time"
+    return "date" if kind.is_date() else ""
+
+
+def as_bound(name: str, value: Any, kind: Any, instead: str, *, last: bool = False) -> float:
+    """A declared bound as a number. It must be a finite number, a date for a column of dates, or for a column of times
+    a time or a date: its first moment, or with `last` its last one.
+    """
+    if kind.is_timestamp():
+        return float(_microseconds(name, value, last=last))
     if kind.is_date():
         if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
             raise InvalidParameter(
@@ -224,3 +246,17 @@ def as_bound(name: str, value: Any, kind: Any, instead: str) -> float:
             f"{name} must be a finite number, 0 or of size 1e-290 to 1e290, got {shown(value)}; {instead}."
         )
     return number
+
+
+def _microseconds(name: str, value: Any, *, last: bool) -> int:
+    """A time as microseconds since 1970 in UTC, so few that a float holds them exactly."""
+    instead = "write datetime.datetime(2024, 1, 31, 12, 0)"
+    if not isinstance(value, datetime.date):
+        raise InvalidParameter(f"{name} must be a time or a date for a column of times, got {shown(value)}; {instead}.")
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime.combine(value, datetime.time.max if last else datetime.time.min)
+    zoned = value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
+    found = (zoned - _START) // datetime.timedelta(microseconds=1)
+    if abs(found) >= 2**53:
+        raise InvalidParameter(f"{name} must be a time in the years 1685 to 2254, got {shown(value)}; {instead}.")
+    return found

@@ -168,7 +168,8 @@ def test_dates_are_days_and_bounds_may_be_found() -> None:
     days = [first + datetime.timedelta(days=int(i)) for i in np.arange(3000) % 365]
     rows = tables.table(pa.table({"who": np.arange(3000), "day": days}), unit="who")
     asked = rows.aggregate(d=tables.median("day", low=first, high=datetime.date(2020, 12, 31)))
-    assert abs(asked.answer(5.0, 0.0, ledger=None)["d"][0] - (18262 + 177)) < 4
+    found = asked.answer(5.0, 0.0, ledger=None).table.column("d")[0].as_py()
+    assert abs((found - first).days - 177) < 4
     found = PEOPLE.aggregate(m=tables.median("income", low="private", high="private", rows_per_unit=1))
     assert ranks_off(found.answer(3.0, 1e-6, ledger=None)["m"], 0.5)[0] < 300.0
 

@@ -208,11 +208,11 @@ def views(session: Any, tables: dict[str, Any]) -> Iterator[None]:
 
 
 def write_in_batches(
-    backend: Any, relation: Any, work: Any, keys: list[str], numbers: dict[str, bool], path: str
+    backend: Any, relation: Any, work: Any, keys: list[str], numbers: dict[str, str], path: str
 ) -> None:
     """Run an Ibis expression, apply `work` to its Arrow batches on the executors, and write the result as Parquet.
 
-    `numbers` are the columns after the keys; True for whole numbers.
+    `numbers` are the columns after the keys, with what they hold: "whole" for whole numbers, "date" for dates.
     """
     session, query, tag = session_of(backend), backend.compile(relation), Tag(session_of(backend))
     read_all(session)
@@ -231,9 +231,9 @@ def write_in_batches(
         raise KeyboardInterrupt
 
 
-def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers: dict[str, bool], path: str) -> None:
+def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers: dict[str, str], path: str) -> None:
     """The same for a query given as SQL."""
-    from pyspark.sql.types import DoubleType, LongType, StructField, StructType
+    from pyspark.sql.types import DateType, DoubleType, LongType, StructField, StructType
 
     if (
         "PYSPARK_PYTHON" not in os.environ
@@ -243,7 +243,8 @@ def write_parquet(session: Any, query: str, work: Any, keys: list[str], numbers:
         session._sc.pythonExec = sys.executable  # workers on this machine need the packages that this Python has
     frame = session.sql(query)
     held = [StructField(name, field.dataType) for name, field in zip(keys, frame.schema.fields, strict=False)]
-    kinds = [StructField(name, LongType() if whole else DoubleType()) for name, whole in numbers.items()]
+    types = {"whole": LongType(), "date": DateType()}
+    kinds = [StructField(name, types.get(kind, DoubleType())) for name, kind in numbers.items()]
     schema = StructType(held + kinds)
     groups = frame.mapInArrow(work, schema)
     # one sorted file: the files must not reveal how the engine distributed the groups, shown or not

@@ -138,7 +138,8 @@ class Facts:
         kind = bind(self.table.relation, column, f"the column of {shown(name)}").type()
         for side, given, declared, sign in (("low", low, least, 1.0), ("high", high, most, -1.0)):
             hint = f"write {side}={declared}"
-            there, here = (as_bound(f"{side} of {shown(name)}", end, kind, hint) for end in (declared, given))
+            of, last = f"{side} of {shown(name)}", side == "high"
+            there, here = (as_bound(of, end, kind, hint, last=last) for end in (declared, given))
             if sign * here < sign * there:
                 raise InvalidParameter(
                     f"{side} of {shown(name)} is {given}, but the policy declares {declared}; bounds by hand "

@@ -28,9 +28,9 @@ _LATEX = {
 
 
 def shown_number(value: Any) -> str:
-    """A number to print: whole from 100 to 1e15 and for counts, else with four digits. A date as it is."""
+    """A number to print: whole from 100 to 1e15 and for counts, else with four digits. A date or a time as it is."""
     if isinstance(value, date):
-        return value.isoformat()
+        return str(value)
     return f"{value:,.0f}" if isinstance(value, int) or 100.0 <= abs(value) < 1e15 else f"{value:.4g}"
 
 

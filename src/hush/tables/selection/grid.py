@@ -1,9 +1,9 @@
 """The public grid of a quantile: which cell a row is in, and which value a cell stands for.
 
-The step follows the type of the column: 1 for whole numbers and truth values, a day for dates, the last decimal of
-decimals, and for floats the largest power of two that is at most 2^-30 of the range. Values are clipped to the bounds
-and rounded down to the grid, by one rule on every engine: a float times a power of two is exact, and so is the
-difference of two whole floats that are near each other.
+The step follows the type of the column: 1 for whole numbers and truth values, a day for dates, a microsecond for times
+(in UTC, where they have a zone), the last decimal of decimals, and for floats the largest power of two that is at most
+2^-30 of the range. Values are clipped to the bounds and rounded down to the grid, by one rule on every engine: a float
+times a power of two is exact, and so is the difference of two whole floats that are near each other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from hush.errors import InvalidParameter, positive, shown
 from hush.tables.expression import as_int64, constant, ibis
-from hush.tables.quantise import as_number
+from hush.tables.quantise import as_number, moment_of
 
 __all__ = ["MOST_CELLS", "ValueGrid"]
 
@@ -44,7 +44,9 @@ class ValueGrid:
         """The grid of a column of this type between bounds."""
         if step is not None:
             positive("step", step, "write step=1000, or leave it out")
-        integral = kind.is_integer() or kind.is_boolean() or kind.is_date()
+        if kind.is_timestamp() and step is not None:
+            raise InvalidParameter(f"step of {shown(name)} is a microsecond for a column of times; leave it out.")
+        integral = kind.is_integer() or kind.is_boolean() or kind.is_date() or kind.is_timestamp()
         if integral and step in (None, 1):
             first, last = math.ceil(low), math.floor(high)
             if first > last:
@@ -96,7 +98,9 @@ class ValueGrid:
 
     def _whole_cell(self, column: Any) -> Any:
         kind, last = column.type(), self.first + self.size - 1
-        if kind.is_date():
+        if kind.is_timestamp():
+            column = microseconds(column, self.first, last)
+        elif kind.is_date():
             column = column.delta(ibis().date(1970, 1, 1), unit="day")
         elif kind.is_boolean():
             column = column.cast("int64")
@@ -115,6 +119,15 @@ class ValueGrid:
     def end(self, cell: int) -> float:
         """The upper end of an interval whose last cell this is."""
         return self.value(cell) if self.exact else self.value(cell + 1)
+
+
+def microseconds(column: Any, first: int, last: int) -> Any:
+    """Times as microseconds since 1970, moved into [first, last] before any arithmetic: a time may be infinite."""
+    low, high = moment_of(column, first), moment_of(column, last)
+    inside = ibis().cases((column < low, low), (column > high, high), else_=column)
+    day = as_int64(inside.date().delta(ibis().date(1970, 1, 1), unit="day"))
+    second = as_int64(inside.hour()) * _int64(3600) + as_int64(inside.minute()) * _int64(60) + as_int64(inside.second())
+    return (day * _int64(86_400) + second) * _int64(1_000_000) + as_int64(inside.microsecond())
 
 
 def _int64(number: int) -> Any:

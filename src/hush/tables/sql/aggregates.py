@@ -8,6 +8,7 @@ from typing import Any
 from hush.tables import quantiles
 from hush.tables.expression import ibis
 from hush.tables.measure import Measure
+from hush.tables.quantise import shown_as
 from hush.tables.sql.cell import Cell, as_number
 from hush.tables.sql.levels import levels_of
 from hush.tables.sql.logic import condition
@@ -106,10 +107,10 @@ class Measures:
             cell = replace(cell, low=ends[0], high=ends[1], private=False)
         return cell
 
-    def number(self, node: Any, asked: Asked, *, dates: bool = False) -> tuple[Cell, Any, Any]:
-        """A column of numbers with its bounds."""
+    def number(self, node: Any, asked: Asked, *, also: tuple[str, ...] = ()) -> tuple[Cell, Any, Any]:
+        """A column of numbers, or of the kinds `also`, with its bounds."""
         cell = self.value(node, asked)
-        if not (dates and cell.family == "date"):
+        if cell.family not in also:
             cell = as_number(cell, node)
         if cell.private and not cell.bounded:
             return cell, "private", "private"
@@ -138,13 +139,14 @@ class Measures:
     def _quantiles(
         self, node: Any, column: Any, levels: list[float], asked: Asked, name: str, single: bool
     ) -> tuple[Number, ...]:
-        cell, low, high = self.number(column, asked, dates=True)
-        rows, dated = self.rows(node), cell.family == "date"
+        ends = any(level in (0.0, 1.0) for level in levels)
+        cell, low, high = self.number(column, asked, also=("date",) if ends else ("date", "time"))
+        rows, kind = self.rows(node), shown_as(cell.column.type())
         if single:
             measure = quantiles.quantile(cell.column, levels[0], low=low, high=high, rows_per_unit=rows)
-            return (released(self.add(measure, name), date=dated),)
+            return (released(self.add(measure, name), shown_as=kind),)
         made = self.add(quantiles.quantile(cell.column, levels, low=low, high=high, rows_per_unit=rows), name)
-        return tuple(released(f"{made}_{quantiles.level_name(level)}", date=dated) for level in levels)
+        return tuple(released(f"{made}_{quantiles.level_name(level)}", shown_as=kind) for level in levels)
 
 
 def is_aggregate(node: Any) -> bool:

@@ -44,7 +44,7 @@ class Measuring(Protocol):
     def value(self, node: Any, asked: Asked) -> Cell:
         """The values of an aggregate."""
 
-    def number(self, node: Any, asked: Asked, *, dates: bool = False) -> tuple[Cell, Any, Any]:
+    def number(self, node: Any, asked: Asked, *, also: tuple[str, ...] = ()) -> tuple[Cell, Any, Any]:
         """A column of numbers with its bounds."""
 
     def rows(self, node: Any) -> int:
@@ -163,9 +163,9 @@ def _tightened(measures: Measuring, cell: Cell, total: tuple[float, float], node
 def _mean(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:
     allow_only(node, "this")
     _no_distinct(node)
-    cell, low, high = measures.number(node.this, asked, dates=True)
+    cell, low, high = measures.number(node.this, asked, also=("date",))
     made = means.mean(cell.column, low=low, high=high, rows_per_unit=measures.rows(node))
-    return released(measures.add(made, name), date=cell.family == "date")
+    return released(measures.add(made, name), shown_as="date" if cell.family == "date" else "")
 
 
 def _variance(measures: Measuring, node: Any, asked: Asked, name: str) -> Number:

@@ -24,8 +24,8 @@ class Number:
 
     uses: frozenset[str]
     of: Of
-    #: days since 1970, to be shown as a date
-    date: bool = False
+    #: dates or times, as in `Prepared`
+    shown_as: str = ""
     #: the answer column that it is without a change; None for a formula
     plain: str | None = None
 
@@ -34,14 +34,14 @@ class Number:
         return level if len(self.uses) <= 1 else 1.0 - (1.0 - level) / len(self.uses)
 
 
-def released(column: str, *, counts: bool = False, date: bool = False) -> Number:
+def released(column: str, *, counts: bool = False, shown_as: str = "") -> Number:
     """An aggregate as it is."""
 
     def of(found: Mapping[str, Triple]) -> Triple:
         part = found[column]
         return Triple(part.value, part.low, part.high, counts)
 
-    return Number(frozenset({column}), of, date, column)
+    return Number(frozenset({column}), of, shown_as, column)
 
 
 def mapped(a: Number, function: Callable[[Any], Any]) -> Number:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hush.tables.answer import Answer
-from hush.tables.arrow import arrow, chosen_rows, day_column, number_column, plain_numbers
-from hush.tables.output import Recipe, whole_numbers, with_ends
+from hush.tables.arrow import arrow, as_floats, chosen_rows, number_column, plain_numbers
+from hush.tables.output import Recipe, shown_column, whole_numbers, with_ends
 from hush.tables.query_plan import QueryPlan
 from hush.tables.sql.interval import Triple
 from hush.tables.sql.number import Number
@@ -20,7 +20,6 @@ from hush.tables.sql.plain import plain_value
 __all__ = ["Ordered", "Output", "Shape", "finished"]
 
 #: Days since 1970 that every library of dates can show.
-_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def finished(
                 columns |= {name: number_column(part[places]) for name, part in parts}
                 continue
             for ending, part in (("", made.value), ("_low", made.low), ("_high", made.high)):
-                columns[output.name + ending] = _column(part[places], output.number.date, ending)
+                columns[output.name + ending] = shown_column(part[places], output.number.shown_as, ending)
         else:
             columns[output.name] = _plain_column([plain_value(output.node, rows.row(i)) for i in kept])
     return pa.table(columns).combine_chunks(), tuple(output.name for output in shown)
@@ -100,7 +99,7 @@ class _Levels:
         table = self.answer.table
         if level == self.level:
             return {
-                name: Triple(*(_floats(table.column(f"{name}{end}")) for end in ("", "_low", "_high")))
+                name: Triple(*[as_floats(table.column(f"{name}{end}")) for end in ("", "_low", "_high")])
                 for name in self.answer.names
             }
         noisy = {name: plain_numbers(self.answer.released.column(name)) for name in self.answer.released.column_names}
@@ -150,7 +149,7 @@ class _Rows:
             return found
         number = self.shape.numbers[text]
         values = self.triple(number).value
-        return [None if math.isnan(value) else _day(value) if number.date else float(value) for value in values]
+        return [None if math.isnan(value) else _plain(value, number.shown_as) for value in values]
 
     def kept(self) -> list[int]:
         """The places of the rows that are shown, in their order."""
@@ -193,21 +192,6 @@ def _plain_column(values: list[Any]) -> Any:
     return arrow().array(values)
 
 
-def _floats(column: Any) -> Any:
-    return np.asarray(plain_numbers(column), np.float64)
-
-
-def _day(value: float) -> Any:
-    import datetime
-
-    return datetime.date(1970, 1, 1) + datetime.timedelta(int(min(max(round(value), _FIRST_DAY), _LAST_DAY)))
-
-
-def _column(values: Any, date: bool, ending: str) -> Any:
-    """A column of numbers or dates; unknown is null. The ends of a date's interval are rounded outwards."""
-    missing = np.isnan(values)
-    if not date:
-        return number_column(values, missing)
-    rounding: dict[str, Callable[[Any], Any]] = {"_low": np.floor, "_high": np.ceil}
-    days = np.clip(rounding.get(ending, np.round)(np.where(missing, 0.0, values)), _FIRST_DAY, _LAST_DAY)
-    return day_column(days, missing)
+def _plain(value: float, kind: str) -> Any:
+    """A number, date or time as Python has it."""
+    return shown_column(np.array([value]), kind, "").to_pylist()[0] if kind else float(value)

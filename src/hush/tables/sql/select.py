@@ -272,7 +272,7 @@ class _Select:
         text = node.sql()
         if text in self.known_keys:
             return self.keys[self.known_keys[text]].cell.family
-        return "date" if self.numbers[text].date else "number"
+        return self.numbers[text].shown_as.removesuffix(" in UTC") or "number"
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the plan should know about the translation."""
