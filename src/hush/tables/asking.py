@@ -15,6 +15,7 @@ from hush.releasing.destination import must_be_writable
 from hush.releasing.receipt import Receipt
 from hush.tables.answer import Answer
 from hush.tables.noise_sum import MOST_LEVEL
+from hush.tables.unchanging import Unchanging
 
 if TYPE_CHECKING:
     from hush.ledger import Ledger
@@ -64,7 +65,7 @@ class Asking:
             raise InvalidParameter("release= is for a plan of several releases; write plan(..., times=12).")
 
 
-class Answerable(ABC):
+class Answerable(Unchanging, ABC):
     """A plan that can be answered: it defines `answered`, and `written` if it need not hold the answer in memory."""
 
     @called_like(f"answer({_LEDGER})")

@@ -30,6 +30,7 @@ from hush.tables.quantise import Limits
 from hush.tables.root import Root
 from hush.tables.sharing import equal_columns, in_other_forms
 from hush.tables.source import short
+from hush.tables.unchanging import Unchanging
 from hush.tables.unit import KEY, Unit
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ UNITS = ".units"
 
 
 @dataclass(frozen=True)
-class TableDescription:
+class TableDescription(Unchanging):
     """Rows as an Ibis relation, the column that identifies the person each row belongs to, and limits on sums."""
 
     source: Source
@@ -130,7 +131,7 @@ class TableDescription:
 
 
 @dataclass(frozen=True)
-class QueryDescription:
+class QueryDescription(Unchanging):
     """Aggregates over groups of a table. `threshold` is the column of people per private group."""
 
     table: TableDescription

@@ -47,6 +47,7 @@ from hush.tables.row_blocks import WithRowBlocks
 from hush.tables.source import open_source
 from hush.tables.top_query import WithTop
 from hush.tables.total import must_be_short, must_be_total, total_step
+from hush.tables.unchanging import Unchanging
 from hush.tables.unit import must_keep_key, must_not_use
 from hush.tables.which.calls import KeysCall
 
@@ -231,7 +232,7 @@ class Table(WithBlocks, WithRowBlocks, TableDescription, WorkloadCalls):
 
 
 @dataclass(frozen=True)
-class GroupedTable(KeysCall, WithTop):
+class GroupedTable(Unchanging, KeysCall, WithTop):
     """A table and its groups. `aggregate` makes a query of it, `keys` asks which exist, `top` asks for the largest."""
 
     table: Table

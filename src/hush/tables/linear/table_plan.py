@@ -17,6 +17,7 @@ from hush.tables.linear.coding import CodedColumn, cells_of, counted_cells
 from hush.tables.linear.grid_answer import GridAnswer
 from hush.tables.linear.labelled import RangesAnswer, TablesAnswer
 from hush.tables.question import rows_digest
+from hush.tables.unchanging import Unchanging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ __all__ = ["TableWorkload", "TableWorkloadPlan"]
 
 
 @dataclass(frozen=True)
-class TableWorkload:
+class TableWorkload(Unchanging):
     """Many counts of a table. `plan(epsilon, delta)` chooses what is measured and with which noise."""
 
     table: TableDescription
@@ -65,7 +66,7 @@ class TableWorkload:
 
 
 @dataclass(frozen=True, repr=False)
-class TableWorkloadPlan:
+class TableWorkloadPlan(Unchanging):
     """The plan of a workload over a table. Nothing in it depends on the data.
 
     `rmse` is the root of the mean squared error of all counts, `variance` that of each count, `noise` the noise,
