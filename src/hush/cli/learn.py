@@ -9,6 +9,7 @@ import hush
 from hush.cli.learn_classes import classes_of_table, labels_of, shown_classes, typed
 from hush.cli.learn_intervals import coefficient_table, fitted, intervals_of, sentences
 from hush.cli.learn_options import about_neighbours, about_the_fit
+from hush.cli.learn_rows import LEFT_OUT, REPLACED, numbers, one_row_each
 from hush.cli.learn_words import in_words
 from hush.cli.ledger import opened
 from hush.cli.paid_output import paid_output
@@ -24,18 +25,17 @@ _EXAMPLES = """examples:
   hush learn people.csv --unit person_id --model logistic --target smoker --classes no,yes \\
       --feature age:18:100 --feature bmi:12:60 --epsilon 1 --delta 1e-6 --ledger people.ledger --json
 
-Without --rows-per-unit each person must have exactly one row. The guarantee is for one replaced row, so a person with
-many rows (for example in a table of visits) is not protected. --unit is the column that identifies the person; a table
-in which a person has two rows is rejected. With --neighbours add-remove the guarantee is for one row more or less: the
-noise of gradients is half as large, and the number of rows is released first, with 3 % of epsilon, unless it is public
-and given as --n-rows. With --rows-per-unit at most so many rows of each person are used, the guarantee is for one
-person who is added or removed, and the table is read in blocks, so it may be larger than memory.
+Without --rows-per-unit each person should have one row. The guarantee is for one replaced row; without --unit, a person
+with many rows (for example in a table of visits) is not protected. --unit is the column that identifies the person: the
+first row of each person counts. No row makes a fit fail. The number of rows is public, so a row is not dropped: a
+missing value counts as the middle of its range, another label as the first class, and a second row of a person as both.
+With --neighbours add-remove the guarantee is for one row more or less: the noise of gradients is half as large, such
+rows are left out, and the number of rows is released first, with 3 % of epsilon, unless it is public and given as
+--n-rows. With --rows-per-unit at most so many rows of each person are used, the guarantee is for one person who is
+added or removed, and the table is read in blocks, so it may be larger than memory; it leaves such rows out too.
 You must give the range of each column, as column:low:high, from public knowledge. Values outside
 a range are moved to the nearest end. --model logistic needs a target of 0 and 1, or --classes with
 two or more labels."""
-
-#: Rows must not be dropped before a fit with replaced rows, in which the number of rows is public.
-_LEAVE_OUT = ", or write --unit COLUMN --rows-per-unit 1, which leaves such rows out."
 
 
 def _ranged(text: str, flag: str) -> tuple[str, tuple[float, float]]:
@@ -69,14 +69,6 @@ def _columns(path: str, names: list[str], types: dict[str, str], *, hidden: bool
     found = rows.select(names).to_pyarrow()
     if found.num_rows == 0 and not hidden:
         raise InvalidParameter(f"{without_password(path)} has no rows.")
-    for name in names:
-        if found[name].null_count:
-            word = {"number": ", or text that is no number", "boolean": ", or text that is no truth value"}
-            more = word.get(types.get(name, ""), "") if is_text_file(path) else ""
-            more += "; write --classes no,yes, or" if "truth" in more else ";"
-            raise InvalidParameter(
-                f"column {shown(name)} has empty values{more} replace them by a public value{_LEAVE_OUT}"
-            )
     return found
 
 
@@ -85,44 +77,6 @@ def _type_of_target(options: argparse.Namespace, target: str) -> dict[str, str]:
     if options.model != "logistic":
         return {target: "number"}
     return {} if options.classes is not None else {target: "boolean"}
-
-
-def _one_row_each(values: Any, unit: str) -> None:
-    """Reject a table with two rows of one person: the guarantee for one row would not cover the person."""
-    if len(values.unique()) < len(values):
-        raise InvalidParameter(
-            f"column {shown(unit)} shows that a person has more than one row; aggregate to one row per person "
-            "first, or write --rows-per-unit 3 to use at most three rows of each person."
-        )
-
-
-def _numeric(column: Any) -> Any:
-    """The column, unless it holds dates or durations: numpy would convert those to numbers silently."""
-    if str(column.type).startswith(("date", "time", "duration")):
-        raise TypeError
-    return column
-
-
-def _numbers(rows: Any, names: list[str]) -> Any:
-    """The named columns as one array of finite numbers."""
-    import numpy as np
-
-    columns = []
-    for name in names:
-        try:
-            columns.append(_numeric(rows[name]).to_numpy().astype(np.float64))
-        except (TypeError, ValueError):
-            raise InvalidParameter(
-                f"column {shown(name)} is of the type {rows[name].type}; features, and the target of a "
-                "regression, must be numbers."
-            ) from None
-    found = np.column_stack(columns)
-    for name, column in zip(names, found.T, strict=True):
-        if not np.isfinite(column).all():
-            raise InvalidParameter(
-                f"column {shown(name)} must hold finite numbers; replace other values by a public value{_LEAVE_OUT}"
-            )
-    return found
 
 
 def _learn(options: argparse.Namespace) -> None:
@@ -143,20 +97,25 @@ def _learn(options: argparse.Namespace) -> None:
         return
     types = dict.fromkeys(features, "number") | _type_of_target(options, target)
     rows = _columns(options.table, used, types, hidden=options.neighbours == "add-remove")
-    if options.unit is not None:
-        _one_row_each(rows[options.unit], options.unit)
-    X = _numbers(rows, list(features))
-    y = None if logistic else _numbers(rows, [target])[:, 0]
+    used_rows = one_row_each(rows, options.unit)
+    X, fits = numbers(rows, features, used_rows)
+    y = None
+    if not logistic:
+        found, known = numbers(rows, {target: span}, used_rows)
+        y, fits = found[:, 0], fits & known
     ledger = opened(options.ledger) if options.ledger else None
     common: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "ledger": ledger}
     common["bounds"] = list(features.values())
     common |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
     common |= _steps(options) | {"neighbours": options.neighbours}
     if logistic:
-        y, classes = labels_of(rows[target], target, options.classes)
+        y, classes, known = labels_of(rows[target], target, options.classes, used_rows)
+        fits &= known
         common |= {"classes": classes} | ({} if options.penalty is None else {"C": options.penalty})
     else:
         common |= {"target_bounds": span} | ({} if options.penalty is None else {"alpha": options.penalty})
+    if options.neighbours == "add-remove":  # the number of rows is not public
+        X, y = X[fits & used_rows], y[fits & used_rows]  # type: ignore[index]
     try:
         made = getattr(hush.learn, _MODELS[options.model])(**common)
         model = fitted(made, options, lambda one: one.fit(X, y, n_rows=options.n_rows))
@@ -247,8 +206,8 @@ def _show(options: argparse.Namespace, model: Any, names: list[str]) -> None:
         if options.unit is None:
             lines.append(f"The guarantee is for {row}: each row is assumed to be one person.")
         else:
-            checked = f"column {options.unit} was checked: each person has one row"
-            lines.append(f"The guarantee is for {row}, and {checked}.")
+            lines.append(f"The guarantee is for {row}, and one row of each person (column {options.unit}) counts.")
+        lines.append(LEFT_OUT if model.guarantee_.neighbours == "add-remove" else REPLACED)
     paid = model.receipt_["ledger"]
     with paid_output({"ledger": None if paid is None else {"ledger": options.ledger, "number": paid["number"]}}):
         emit(options, document, "\n".join([*lines, *sentences(model)]))
@@ -260,7 +219,7 @@ def register(command: Command) -> None:
     learn.set_defaults(in_words=in_words)
     learn.add_argument("table", help="CSV, Parquet or DuckDB file, one row per person")
     learn.add_argument(
-        "--unit", metavar="COLUMN", help="the column that identifies the person; two rows of one person are an error"
+        "--unit", metavar="COLUMN", help="the column that identifies the person; the first row of each person counts"
     )
     learn.add_argument(
         "--rows-per-unit",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
 from hush.cli.text import number
@@ -21,25 +22,52 @@ def typed(options: argparse.Namespace) -> list[str] | None:
     return [one.strip() for one in str(options.classes).split(",")]
 
 
-def labels_of(values: Any, target: str, classes: str | None) -> tuple[Any, Any]:
-    """The labels of a column in memory, and the declared classes with the type of the labels."""
+def labels_of(values: Any, target: str, classes: str | None, used: Any) -> tuple[Any, Any, Any]:
+    """The labels of a column in memory, the declared classes with the type of the labels, and which rows have one.
+
+    A row that has none of them, or that is not `used`, has the first class; where labels are found privately, it has
+    none. Only the type of the column is refused.
+    """
     import numpy as np
 
-    floats = str(values.type) in ("float", "double", "halffloat")
-    if classes == "private" and floats:
-        raise InvalidParameter(
-            f"--classes private finds labels, but a target of type {values.type} holds measurements; "
-            "write --classes a,b."
-        )
-    # the type of the file's column, or objects: numpy would choose a type by the values
-    labels = np.empty(len(values), dtype=np.float64 if floats else object)
-    labels[:] = values.to_pylist()
-    if str(values.type) == "bool":  # the two classes of a boolean column are known
+    kind = str(values.type)
+    floats = kind in ("float", "double", "halffloat")
+    if classes == "private" and kind != "bool":
+        if floats:
+            raise InvalidParameter(
+                f"--classes private finds labels, but a target of type {values.type} holds measurements; "
+                "write --classes a,b."
+            )
+        given = values.to_pylist()
+        fits = np.array([label is not None for label in given], dtype=bool)
+        labels = np.empty(len(given), dtype=object)
+        labels[:] = [one if fit and use else math.nan for one, fit, use in zip(given, fits, used, strict=True)]
+        return labels, classes, fits
+    known = _known(kind, target, classes)
+    texts = not isinstance(known[0], bool | int)
+    given = [_text(label) if texts else label for label in values.to_pylist()]
+    fits = np.array([label in known for label in given], dtype=bool)
+    labels = np.empty(len(given), dtype=bool if kind == "bool" else object if texts else np.int64)
+    labels[:] = [label if fit and use else known[0] for label, fit, use in zip(given, fits, used, strict=True)]
+    return labels, None if kind == "bool" else known, fits
+
+
+def _known(kind: str, target: str, classes: str | None) -> tuple[Any, ...]:
+    """The classes of a column of this type: truth values, the texts that were typed, or 0 and 1."""
+    if kind == "bool":  # the two classes of a boolean column are known
         _must_be_truths(target, classes)
-        return labels.astype(bool) if not values.null_count else labels, None
-    if classes is None or classes == "private":
-        return labels, classes
-    return np.array([str(label) for label in labels], dtype=object), tuple(classes.split(","))
+        return (False, True)
+    if classes is not None:
+        return tuple(classes.split(","))
+    if not kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal")):
+        raise InvalidParameter(f"the target {shown(target)} is of the type {kind}; write --classes no,yes.")
+    return (0, 1)
+
+
+def _text(label: Any) -> str | None:
+    """A label as it is typed: a whole number has no decimal point."""
+    whole = isinstance(label, float) and label.is_integer()
+    return None if label is None else str(int(label)) if whole else str(label)
 
 
 def classes_of_table(people: Any, target: str, given: str | None) -> Any:
