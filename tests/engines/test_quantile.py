@@ -22,6 +22,7 @@ ASKED: dict[str, Any] = {
     "score": {"low": 0, "high": 1},
     "day": {"low": datetime.date(1968, 1, 1), "high": datetime.date(1971, 1, 1)},
     "at": {"low": datetime.datetime(1969, 12, 31, 6), "high": datetime.date(1970, 12, 31)},
+    "zoned": {"low": datetime.datetime(1969, 12, 31, 6), "high": datetime.date(1970, 12, 31)},
     "code": {"low": -(2**60), "high": 2**60},
 }
 
@@ -34,7 +35,8 @@ def everything(total: int) -> list[tuple[float, float]]:
 def test_cells_are_those_of_the_rows(engine, visits, rows, column):
     """Rows of a person in a group are limited to two, by the same hash on every engine."""
     keys = ["A", "é", "nowhere", None]
-    at = {} if column != "at" else {"at": visits["day"].cast("timestamp")}
+    kind = {"at": "timestamp", "zoned": "timestamp('UTC')"}.get(column)
+    at = {} if kind is None else {column: visits["day"].cast(kind)}
     asked = visits.mutate(**at).group_by("ward", keys=keys, groups_per_unit=2)
     query = asked.aggregate(m=median(column, **ASKED[column], rows_per_unit=2))
     measure = query.shown[0]

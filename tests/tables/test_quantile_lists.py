@@ -77,6 +77,7 @@ def test_names_that_collide_are_refused(visits):
         (np.linspace(0, 1, 101), "q must be 1 to 100 levels, got 101"),
         ([0.5, 0.25, 0.5], "q lists a level twice, at place"),
         ([0.5, 1.5], "q must be a number from 0 to 1"),
+        ([0.5, 1.0], r"ask twice: ends=quantile\('cost', q=\[1.0\], ...\)"),
         ([0.5, float("nan")], "q must be a number from 0 to 1"),
         ([0.5, None], "q must be a number from 0 to 1, got None"),
         ([[0.5]], "q must be a number from 0 to 1"),

@@ -1,7 +1,7 @@
 """The aggregates `quantile` and `median`: a value of a public grid, chosen exactly (`hush.tables.selection`).
 
-The least and the largest value (q=0 and q=1), and quantiles between edges, are made from counts of rows: the value at
-which the counts reach the share q.
+The least and the largest value (q=0 and q=1, alone), and quantiles between edges, are made from counts of rows: the
+value at which the counts reach the share q.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def quantile(
     `step` gives another one. A fine grid and wide bounds cost nothing, as long as there are rows near the quantile. The
     answer for dates is a date, and for times a time (in UTC, if the column has a zone); the bounds of times may be
     dates, whose whole days count. q=0 is the smallest value that clearly has rows, q=1 the largest; they are found from
-    counts on a coarse grid.
+    counts on a coarse grid, and stand in no list with other levels.
 
     A list of levels, such as q=[0.25, 0.5, 0.75], gives one column for each (`name_q25`, ...). They never decrease with
     q, and m of them cost as much as log2(m + 1) choices. Each interval is two more choices: with `intervals=False` the
@@ -246,7 +246,13 @@ def quantile(
             raise InvalidParameter("quantile with edges= has the bins between them; leave step out.")
         return BinnedQuantile(column, tuple(edges), rows, levels)
     listed = levels if isinstance(levels, tuple) else (levels,)
-    if not 0.0 < min(listed) <= max(listed) < 1.0:
+    outer = [level for level in listed if level in (0.0, 1.0)]
+    if 0 < len(outer) < len(listed):
+        raise InvalidParameter(
+            "q lists 0 or 1 beside levels between them, which are found in another way; ask twice: "
+            f"ends=quantile('cost', q={outer}, ...) and the other levels in a quantile of their own."
+        )
+    if outer:
         return Extreme(column, low, high, rows, levels, BINS)
     with_ends = len(listed) <= _WITH_ENDS if intervals is None else intervals
     if not isinstance(with_ends, bool):

@@ -71,6 +71,17 @@ def test_quantiles_of_a_list(policy):
     assert single.names == ("half",)
 
 
+def test_a_list_with_the_ends_is_chosen_between_them(policy):
+    """The quartiles of an APPROX_QUANTILES are those of a list without 0 and 1: chosen, not from a coarse grid."""
+    with pytest.warns(hush.WeakGuarantee):
+        made = ask("SELECT APPROX_QUANTILES(cost, 4) AS q FROM visits", policy, dialect="bigquery", epsilon=200.0)
+    assert made.receipt["choices"]["levels"] == {"q": ["1/4", "1/2", "3/4"]}
+    row = made.to_arrow().to_pylist()[0]
+    assert list(row)[:3] == ["q_q0", "q_q0_low", "q_q0_high"] and list(row)[-3] == "q_q100"
+    alone = ask("SELECT APPROX_QUANTILES(cost, 1) AS q FROM visits", policy, dialect="bigquery")
+    assert alone.names == ("q_q0", "q_q100") and "choices" not in alone.receipt
+
+
 def test_a_formula_and_its_interval(policy):
     """With hardly any noise, a formula is close to the one of the counts, and the interval contains it. The 1 keeps the
     quotient from being one mean, which loses other rows at the limits than two counts do.

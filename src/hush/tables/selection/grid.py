@@ -15,7 +15,8 @@ from typing import Any
 
 from hush.errors import InvalidParameter, positive, shown
 from hush.tables.expression import as_int64, constant, ibis
-from hush.tables.quantise import as_number, moment_of
+from hush.tables.quantise import as_number
+from hush.tables.selection.clock import microseconds
 
 __all__ = ["MOST_CELLS", "ValueGrid"]
 
@@ -119,15 +120,6 @@ class ValueGrid:
     def end(self, cell: int) -> float:
         """The upper end of an interval whose last cell this is."""
         return self.value(cell) if self.exact else self.value(cell + 1)
-
-
-def microseconds(column: Any, first: int, last: int) -> Any:
-    """Times as microseconds since 1970, moved into [first, last] before any arithmetic: a time may be infinite."""
-    low, high = moment_of(column, first), moment_of(column, last)
-    inside = ibis().cases((column < low, low), (column > high, high), else_=column)
-    day = as_int64(inside.date().delta(ibis().date(1970, 1, 1), unit="day"))
-    second = as_int64(inside.hour()) * _int64(3600) + as_int64(inside.minute()) * _int64(60) + as_int64(inside.second())
-    return (day * _int64(86_400) + second) * _int64(1_000_000) + as_int64(inside.microsecond())
 
 
 def _int64(number: int) -> Any:

@@ -145,8 +145,16 @@ class Measures:
         if single:
             measure = quantiles.quantile(cell.column, levels[0], low=low, high=high, rows_per_unit=rows)
             return (released(self.add(measure, name), shown_as=kind),)
-        made = self.add(quantiles.quantile(cell.column, levels, low=low, high=high, rows_per_unit=rows), name)
-        return tuple(released(f"{made}_{quantiles.level_name(level)}", shown_as=kind) for level in levels)
+        found: dict[float, Number] = {}
+        inner, outer = [q for q in levels if 0.0 < q < 1.0], [q for q in levels if q in (0.0, 1.0)]
+        for part, stem in (inner, name), (outer, f"{name}_ends" if inner else name):
+            if part:
+                measure = quantiles.quantile(cell.column, part, low=low, high=high, rows_per_unit=rows)
+                made = self.add(measure, stem)
+                labels = {q: "" if stem == name else f"{name}_{quantiles.level_name(q)}" for q in part}
+                numbers = {q: released(f"{made}_{quantiles.level_name(q)}", shown_as=kind) for q in part}
+                found |= {q: replace(number, label=labels[q]) for q, number in numbers.items()}
+        return tuple(found[q] for q in levels)
 
 
 def is_aggregate(node: Any) -> bool:

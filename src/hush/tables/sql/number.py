@@ -28,6 +28,8 @@ class Number:
     shown_as: str = ""
     #: the answer column that it is without a change; None for a formula
     plain: str | None = None
+    #: the name of its column, where that is another one than of the answer column
+    label: str = ""
 
     def level(self, level: float) -> float:
         """The level of each aggregate, so that the formula's interval holds at `level`."""

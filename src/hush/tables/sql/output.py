@@ -87,6 +87,9 @@ def finished(
     return pa.table(columns).combine_chunks(), tuple(output.name for output in shown)
 
 
+_ENDS = ("", "_low", "_high")
+
+
 @dataclass(frozen=True)
 class _Levels:
     """The aggregates with their intervals at any level. `level` is that of the answer's own intervals."""
@@ -98,10 +101,9 @@ class _Levels:
     def __call__(self, level: float) -> dict[str, Triple]:
         table = self.answer.table
         if level == self.level:
-            return {
-                name: Triple(*[as_floats(table.column(f"{name}{end}")) for end in ("", "_low", "_high")])
-                for name in self.answer.names
-            }
+            ends = {end: [as_floats(table.column(f"{name}{end}")) for name in self.answer.names] for end in _ENDS}
+            each = zip(self.answer.names, *ends.values(), strict=True)
+            return {name: Triple(value, low, high) for name, value, low, high in each}
         noisy = {name: plain_numbers(self.answer.released.column(name)) for name in self.answer.released.column_names}
         found: dict[str, Triple] = {}
         for aggregate in Recipe.of(self.plan.query, self.plan.spent, level).shown:

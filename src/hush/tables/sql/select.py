@@ -170,7 +170,7 @@ class _Select:
             self.numbers[node.sql()] = number
             self._alias(alias, number)
             return [Output(alias or number.plain or named(node), number=number)]
-        return [Output(str(number.plain), number=number) for number in numbers]
+        return [Output(number.label or str(number.plain), number=number) for number in numbers]
 
     def _refuse_bare(self, node: Any, part: Any) -> None:
         if self.scope.is_unit(node):
