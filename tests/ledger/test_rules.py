@@ -261,6 +261,19 @@ def test_equal_shares_add_up_to_the_cap(mode: str, cap: float, share: float, tim
         ledger.verify()
 
 
+@pytest.mark.parametrize(("cap", "each", "times"), [(1.0, 0.1, 10), (0.3, 0.1, 3), (2.0, 0.1, 20), (0.7, 0.1, 7)])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_full_ledger_refuses_the_smallest_charge(cap: float, each: float, times: int, delta: float) -> None:
+    """A charge of 1e-16 is below the tolerance of a comparison, and is refused all the same."""
+    ledger = Ledger(None, epsilon=cap, delta=delta)
+    for _ in range(times):
+        ledger.spend(Charge(Laplace(1.0 / each), Sensitivity.of(1.0)))
+    for smaller in (1e-16, 1e-17, 1e-100):
+        with pytest.raises(hush.BudgetExceeded):
+            ledger.spend(Charge(Laplace(1.0 / smaller), Sensitivity.of(1.0)))
+    assert len(ledger.entries) == times
+
+
 def test_a_comparison_forgives_two_roundings_and_no_more() -> None:
     assert within(Fraction(1) + Fraction(1, 2**52), 1.0)
     assert not within(Fraction(1) + Fraction(1, 2**50), 1.0)

@@ -14,7 +14,8 @@ None if not.
 
 Sums are exact (fractions of the floats). A cap and the charges compared with it are decimals that somebody wrote, and a
 float holds each to one part in 2^53. A comparison tolerates these two roundings, at most one part in 2^51, so that ten
-times 0.1 is not more than 1.
+times 0.1 is not more than 1. Sums of epsilon that are above the cap by so little are added up again as decimals, and
+must be at most the decimal of the cap: ten times 0.1 fit in 1, and then nothing more does, not even 1e-16.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from hush.privacy.compose import compose
 from hush.privacy.curve import Curve
 from hush.privacy.theorem import GAUSSIAN, pure_epsilon
 
-__all__ = ["Account", "Nonadaptive", "Pure", "keeps", "pure_sum", "within"]
+__all__ = ["Account", "Nonadaptive", "Pure", "as_decimal", "fits", "keeps", "pure_sum", "within"]
 
 _TOLERATED = 1 + Fraction(1, 2**51)
 
@@ -47,6 +48,22 @@ def within(total: Fraction, cap: float) -> bool:
     (True, False)
     """
     return total <= Fraction(cap) * _TOLERATED
+
+
+@lru_cache(maxsize=4096)
+def as_decimal(value: Fraction) -> Fraction:
+    """The shortest decimal that a float holds as it holds this number; it differs by at most one part in 2^52."""
+    return Fraction(repr(float(value)))
+
+
+def fits(total: Fraction, decimals: Fraction, cap: float) -> bool:
+    """Is a sum at most the cap: exactly, or, within the tolerance of `within`, as the sum of the decimals?
+
+    >>> ten, more = 10 * Fraction(0.1), 10 * as_decimal(Fraction(0.1))
+    >>> fits(ten, more, 1.0), fits(ten + Fraction(1e-16), more + as_decimal(Fraction(1e-16)), 1.0)
+    (True, False)
+    """
+    return total <= Fraction(cap) or (within(total, cap) and decimals <= as_decimal(Fraction(cap)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +169,10 @@ class Pure(Account):
         return pure_sum(self.totals)
 
     def covered(self) -> bool:
-        return self.total is not None and within(self.total, self.cap.epsilon) and self.extra == 0
+        if self.total is None or self.extra != 0:
+            return False
+        decimals = sum(times * as_decimal(pure_epsilon(one) or Fraction(0)) for one, times in self.totals.items())
+        return fits(self.total, Fraction(decimals), self.cap.epsilon)
 
     @cached_property
     def spent(self) -> Budget:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Self
 
 from hush.errors import HushError
-from hush.ledger.account import Account, keeps, pure_sum, within
+from hush.ledger.account import Account, as_decimal, fits, keeps, pure_sum, within
 from hush.ledger.entry import Entry
 from hush.numerics.rounding import next_down, next_up, round_down, round_up
 from hush.privacy.budget import Budget, epsilon_of_mu, epsilon_of_rho
@@ -140,19 +140,23 @@ class Basic(Account):
     rule = "basic"
     epsilons: Fraction = Fraction(0)
     deltas: Fraction = Fraction(0)
+    #: the same sums of decimals
+    decimals: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
 
     def plus(self, entries: Iterable[Entry]) -> Self:
         rows = list(entries)
-        found, epsilons, deltas = super().plus(rows), self.epsilons, self.deltas
+        found, epsilons, deltas, decimals = super().plus(rows), self.epsilons, self.deltas, self.decimals
         for entry in rows:
             pair = pair_of(entry, left=Fraction(self.cap.epsilon) - epsilons)
             if pair is None:
                 raise HushError("this release has no pair (epsilon, delta).")
             epsilons, deltas = epsilons + pair[0], deltas + pair[1]
-        return replace(found, epsilons=epsilons, deltas=deltas)
+            decimals = (decimals[0] + as_decimal(pair[0]), decimals[1] + as_decimal(pair[1]))
+        return replace(found, epsilons=epsilons, deltas=deltas, decimals=decimals)
 
     def covered(self) -> bool:
-        return within(self.epsilons, self.cap.epsilon) and within(self.deltas, self.cap.delta)
+        one, two = self.decimals
+        return fits(self.epsilons, one, self.cap.epsilon) and fits(self.deltas, two, self.cap.delta)
 
     @cached_property
     def spent(self) -> Budget:
