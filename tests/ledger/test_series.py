@@ -55,3 +55,24 @@ def test_marks_cannot_be_changed(path):
         for change in ("UPDATE outputs SET state = 'shown'", "DELETE FROM outputs"):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 connection.execute(change)
+
+
+def test_an_answer_that_is_too_large_to_keep_is_given_and_its_entry_is_answered(path, monkeypatch):
+    monkeypatch.setattr("hush.ledger.series._LARGEST", 10)
+    for number in (1, 2, 3):
+        assert isinstance(ask(path, fails=number == 1), float)  # a failure to show it gives no second answer
+        with hush.Ledger(path) as book:
+            assert len(book.entries) == number and book.unanswered == ()
+            assert "it was given once" in str(book.answer(number))
+            book.verify()
+
+
+def test_another_call_does_not_draw_an_answer_again_that_was_too_large_to_keep(path, monkeypatch):
+    monkeypatch.setattr("hush.ledger.series._LARGEST", 10)
+    with hush.Ledger(path) as book:
+        payment = book.spend(hush.Charge(hush.Laplace(20.0), hush.Sensitivity.of(1.0)))
+        assert payment.keep(b"x" * 11) == b"x" * 11
+        again = type(payment)(payment.charges, payment.entry, payment.receipt["ledger"], keeper=book.keep_answer)
+        with pytest.raises(hush.NotPaid, match="given once"):
+            again.keep(b"y" * 11)
+        assert len(book.entries) == 1 and book.unanswered == ()

@@ -14,9 +14,9 @@ from typing import Any, Self
 
 from hush.errors import LedgerError, needs
 
-__all__ = ["TABLE", "KeptAnswer", "arrow_bytes", "arrow_table"]
+__all__ = ["MARK", "TABLE", "KeptAnswer", "arrow_bytes", "arrow_table"]
 
-_MARK = b"hush answer 1\n"
+MARK = b"hush answer 1\n"
 _LENGTH = 8  # bytes of the length of the header
 #: The part that is the finished table of an answer.
 TABLE = "table"
@@ -45,16 +45,16 @@ class KeptAnswer:
         sizes = {name: len(part) for name, part in self.parts.items()}
         plain = {"kind": self.kind, "text": self.text, "receipt": dict(self.receipt), "numbers": dict(self.numbers)}
         header = zlib.compress(json.dumps(plain | {"parts": sizes}).encode("utf-8", "surrogatepass"))
-        return b"".join([_MARK, len(header).to_bytes(_LENGTH, "big"), header, *self.parts.values()])
+        return b"".join([MARK, len(header).to_bytes(_LENGTH, "big"), header, *self.parts.values()])
 
     @classmethod
     def from_bytes(cls, content: bytes | None) -> Self:
         """What `to_bytes` wrote."""
-        start = len(_MARK) + _LENGTH
+        start = len(MARK) + _LENGTH
         try:
-            if content is None or not content.startswith(_MARK):
+            if content is None or not content.startswith(MARK):
                 raise ValueError("not an answer")
-            place = start + int.from_bytes(content[len(_MARK) : start], "big")
+            place = start + int.from_bytes(content[len(MARK) : start], "big")
             header = json.loads(zlib.decompress(content[start:place]).decode("utf-8", "surrogatepass"))
             parts = {}
             for name, size in header["parts"].items():

@@ -18,7 +18,15 @@ from hush.ledger.notebook import card
 from hush.ledger.payment import IN_MEMORY, Payment
 from hush.ledger.people import People, must_be_people
 from hush.ledger.refusal import refusal
-from hush.ledger.series import Turn, WithSeries, charged_before, kept_answer, wait_for, without_answer
+from hush.ledger.series import (
+    Turn,
+    WithSeries,
+    charged_before,
+    kept_answer,
+    must_be_whole,
+    wait_for,
+    without_answer,
+)
 from hush.ledger.store import LedgerStore, ledger_path, new_cap
 from hush.ledger.sub_accounts import must_fit, sub_account
 from hush.ledger.view import LedgerView
@@ -256,6 +264,7 @@ class Ledger(WithSeries):
         self._store.keep(log, settled)
         kept = None if known is None else kept_answer(self._store, entry.number)
         if kept is not None:
+            must_be_whole(kept)
             wait_for(self._store, entry.number)
         if kept is None and (entry.block, entry.account) != (asked.block, asked.account):
             raise InvalidParameter(

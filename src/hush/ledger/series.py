@@ -15,7 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, Unsupported, whole
+from hush.errors import BudgetExceeded, HushError, InvalidParameter, LedgerError, NotPaid, whole
+from hush.ledger.kept import MARK, KeptAnswer
 from hush.privacy.charge import Budget, Charge
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
     "charged_before",
     "kept_answer",
     "made_so_far",
+    "must_be_whole",
     "showing",
     "wait_for",
     "without_answer",
@@ -38,6 +40,8 @@ __all__ = [
 
 #: Bytes of the largest answer that a ledger keeps.
 _LARGEST = 1 << 29
+#: The kind of what is kept in the place of a larger answer, and more bytes than it has.
+_GIVEN, _SHORT = "given once", 4096
 #: Halvings of the range in which the largest epsilon that fits is searched.
 _TRIES = 12
 
@@ -160,7 +164,7 @@ class WithSeries:
         """The entry and the answer of a release of a series, if it was made; None if not."""
         entry = made_so_far(self._store.read()[0].entries, series).get(release)
         content = None if entry is None else kept_answer(self._store, entry.number)
-        return None if entry is None or content is None else (entry, content)
+        return None if entry is None or content is None else (entry, must_be_whole(content))
 
     def keep_answer(self, number: int, content: bytes) -> bytes:
         """Keep the answer of an entry, unless one is kept already; returns the one that is kept."""
@@ -292,25 +296,44 @@ def without_answer(store: LedgerStore) -> tuple[int, ...]:
 
 
 def _keep_answer(store: LedgerStore, number: int, content: bytes) -> bytes:
-    """Keep the answer of an entry, unless one is kept already; returns the one that is kept."""
+    """Keep the answer of an entry, unless one is kept already; returns the one that is kept.
+
+    An answer that is too large is returned all the same, and its entry is marked as answered.
+    """
     from hush.ledger import schema
 
-    if len(content) > _LARGEST:
-        raise Unsupported(f"the answer is larger than the {_LARGEST} bytes that a ledger keeps; plan fewer groups.")
+    own = content if len(content) <= _LARGEST else _too_large(number)
     with store.exclusive(), store.file.writing() as connection:
         log, account = store.refreshed(connection)
         if not 1 <= number <= log.number:
             raise InvalidParameter(f"the ledger has no entry {number}.")
         schema.with_answers(connection)
         found = schema.answer_of(connection, number)
+        first = found is None
         if found is None:
-            found = content, _digest(content)
+            found = own, _digest(own)
             schema.insert_answer(connection, number, *found)
-            if _WAITING.get() is not None:
+            if _WAITING.get() is not None and own is content:
                 schema.mark_output(connection, number, "waits")
     store.keep(log, account)
+    if own is not content and first:
+        return content  # shown now, by this call alone
     wait_for(store, number)
-    return _checked(store, *found)
+    return must_be_whole(_checked(store, *found))
+
+
+def _too_large(number: int) -> bytes:
+    """What is kept in the place of an answer that is too large: that it was given out."""
+    text = f"the answer of entry {number} is larger than the {_LARGEST} bytes that a ledger keeps; it was given once."
+    return KeptAnswer(_GIVEN, text).to_bytes()
+
+
+def must_be_whole(content: bytes) -> bytes:
+    """The content of a kept answer; raises if the answer was too large to keep, and was given out."""
+    made = KeptAnswer.from_bytes(content) if len(content) < _SHORT and content.startswith(MARK) else None
+    if made is not None and made.kind == _GIVEN:
+        raise NotPaid(f"{made.text[:-1]}, and its noise is drawn once; make a new plan.")
+    return content
 
 
 def _digest(content: bytes) -> str:
