@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis 12
 
 WHOLES = [0, 1, -1, 2, -7, 2**31, 3037000500, 2**62, 2**63 - 1, -(2**63), None]
 FLOATS = [0.0, 1.5, -1.0, 1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan, 2.0**63, None]
-DAYS = ["2000-02-29", "0001-01-01", "5881580-07-10", "infinity", "-infinity", None]
+DAYS = ["2000-02-29", "0001-01-01", "5881580-07-10", "infinity", "-infinity", "5877642-06-25 (BC)", None]
 TEXTS = ["", "abc", "2000-01-01", "(", "\\", "é" * 20, None]
 
 
@@ -77,7 +77,7 @@ OTHERS: dict[str, Any] = {
     "+ days": lambda t: t.d + t.a.as_interval("D"), "+ years": lambda t: t.h + t.k.as_interval("Y"),
     "trunc": lambda t: t.d.truncate("M"), "trunc week": lambda t: t.d.truncate("W"), "hours": lambda t: t.h.truncate("h"),
     "days": lambda t: t.d.delta(datetime.date(2000, 1, 1), unit="day"), "minus": lambda t: t.h - datetime.datetime(2000, 1, 1),
-    "year": lambda t: t.d.year() * t.b, "week": lambda t: t.d.week_of_year(), "epoch": lambda t: t.h.epoch_seconds(),
+    "year": lambda t: t.d.year() * t.b, "week": lambda t: t.d.week_of_year(), "iso year": lambda t: t.d.iso_year(), "epoch": lambda t: t.h.epoch_seconds(),
     "name": lambda t: t.d.day_of_week.full_name(), "strftime": lambda t: t.d.strftime("%Y"), "as time": lambda t: t.d.cast("timestamp"),
     "as date": lambda t: t.h.date(), "clock": lambda t: t.h.time(), "from unix": lambda t: t.a.as_timestamp("s"),
     "made": lambda t: ibis.date(t.a, t.k, t.s), "of truth": lambda t: t.p.cast("int8") - 2, "greatest": lambda t: ibis.greatest(t.a, t.b) + 1,

@@ -210,6 +210,8 @@ def _total(node: Any, spans: Spans, engines: Any) -> Any:
     marked = NULL in ways and any(engine.tries is not None for engine in engines)
     if name in MOVED and any(engine.usual_dates for engine in engines):
         node = node.copy(**{date: _usual(getattr(node, date)) for date in MOVED[name]})
+    elif _of_weeks(node):
+        node = node.copy(arg=_usual(node.arg))
     if not marked:
         return node
     if name in ARITHMETIC and node.dtype.is_integer():
@@ -219,6 +221,15 @@ def _total(node: Any, spans: Spans, engines: Any) -> Any:
     elif name in ROUNDED and node.dtype.is_integer() and node.arg.dtype.is_floating():
         node = node.copy(arg=_within_int64(node.arg))
     return tried()(node)
+
+
+def _of_weeks(node: Any) -> bool:
+    """Is this the week of a date? DuckDB computes the week of a column's least date when it plans a query, outside of
+    every TRY, and fails if the week's Monday, or the year, has no date.
+    """
+    name = type(node).__name__
+    weeks = name in ("ExtractWeekOfYear", "ExtractIsoYear") or (name == "DateTruncate" and node.unit.value == "W")
+    return weeks and bool(node.arg.dtype.is_date())
 
 
 def _usual(node: Any) -> Any:
