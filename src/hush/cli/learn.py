@@ -100,7 +100,7 @@ def _learn(options: argparse.Namespace) -> None:
     used_rows = one_row_each(rows, options.unit)
     X, fits = numbers(rows, features, used_rows)
     y = None
-    if not logistic:
+    if span is not None:  # the target is a number
         found, known = numbers(rows, {target: span}, used_rows)
         y, fits = found[:, 0], fits & known
     ledger = opened(options.ledger) if options.ledger else None
