@@ -52,6 +52,10 @@ print(taken, min(turns))
 DEMO = ["--unit", "patient_id", "--by", "ward", "--count-units", "--mean", "stay_days:0:30", "--groups-per-unit", "8"]
 DEMO += ["--keys", "private", "--epsilon", "1", "--delta", "1e-6"]
 CAP = ["--epsilon", "100", "--delta", "1e-3"]
+#: The columns of the same question, not private and without bounds.
+PLAIN = "SELECT ward, COUNT(DISTINCT patient_id), AVG(stay_days) FROM '{}' GROUP BY ward"
+#: The files of the question to a CSV file: a ledger protects the people of one file.
+_AS_TEXT = {"demo.parquet": "demo.csv", "demo.ledger": "text.ledger"}
 #: The same question to a table with a policy.
 SQL = "SELECT ward, COUNT(DISTINCT patient_id) AS people, AVG(stay_days) AS stay FROM visits GROUP BY ward"
 POLICY = """[tables.visits]
@@ -109,9 +113,14 @@ def _questions(folder: Path, rows: int) -> dict[str, tuple[list[str], dict[str, 
     policy.write_text(POLICY)
     asked = ["-m", "hush", "answer", str(folder / "demo.parquet"), *DEMO, "--ledger", str(folder / "demo.ledger")]
     sql = ["-m", "hush", "sql", SQL, "--policy", str(policy), "--epsilon", "1", "--delta", "1e-6"]
+    _run(f"import duckdb; duckdb.sql(\"COPY (FROM '{folder}/demo.parquet') TO '{folder}/demo.csv'\")")
+    _seconds(["-m", "hush", "ledger", "new", str(folder / "text.ledger"), *CAP])
+    other = {str(folder / name): str(folder / text) for name, text in _AS_TEXT.items()}
+    text = [other.get(word, word) for word in asked]
     seen, unseen = {"HUSH_CACHE": str(folder / "calibrations")}, {"HUSH_CACHE": ""}
     return {
         "`hush answer` of `make demo`": (asked, seen),
+        "`hush answer` of `make demo`, from CSV": (text, seen),
         f"`hush sql` on {rows:,} rows, noise found before": (sql, seen),
         f"`hush sql` on {rows:,} rows, noise found now": (sql, unseen),
     }
@@ -120,8 +129,13 @@ def _questions(folder: Path, rows: int) -> dict[str, tuple[list[str], dict[str, 
 def answer(quick: bool) -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as folder:
         commands = _questions(Path(folder), 100_000 if quick else 1_000_000)
+        asked = "`hush answer` of `make demo`"
+        plain = {asked: "parquet", f"{asked}, from CSV": "csv"}
         yardstick = "`import ibis, duckdb`"
         commands[yardstick] = (["-c", "import ibis, duckdb"], {})
+        for form in plain.values():
+            sql = PLAIN.format(Path(folder) / f"demo.{form}")
+            commands[form] = (["-c", f"import duckdb; duckdb.sql({sql!r}).fetchall()"], {})
         taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
         for turn in range(2 if quick else 10):
             for name, (command, given) in commands.items():
@@ -130,6 +144,10 @@ def answer(quick: bool) -> Iterator[Line]:
                     taken[name].append(measured)
     middle = {name: [statistics.median(column) for column in zip(*pairs, strict=True)] for name, pairs in taken.items()}
     theirs, _ = middle.pop(yardstick)
+    for name, form in plain.items():
+        (ours, wall), (bare, _) = middle[name], middle.pop(form)
+        extra = f"{duration(ours)} and {duration(bare)} of processor time; {duration(wall)} until the answer"
+        yield Line(f"{name}, beside SQL", "times a process of plain DuckDB", ours / bare, "times", "lower", extra=extra)
     for name, (ours, wall) in middle.items():
         extra = f"{duration(ours)} and {duration(theirs)} of processor time; {duration(wall)} until the answer"
         yield Line(name, f"times {yardstick}", ours / theirs, "times", "lower", extra=extra)
