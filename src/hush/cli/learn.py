@@ -79,6 +79,15 @@ def _type_of_target(options: argparse.Namespace, target: str) -> dict[str, str]:
     return {} if options.classes is not None else {target: "boolean"}
 
 
+def _must_differ(used: list[str]) -> None:
+    """Refuse a column that is given twice."""
+    for name in used:
+        if used.count(name) > 1:
+            raise InvalidParameter(
+                f"column {shown(name)} is given twice; each feature, the target and --unit must be different columns."
+            )
+
+
 def _learn(options: argparse.Namespace) -> None:
     logistic = options.model == "logistic"
     if options.classes is not None and not logistic:
@@ -87,11 +96,7 @@ def _learn(options: argparse.Namespace) -> None:
     target, span = (options.target, None) if logistic else _ranged(options.target, "target")
     features = dict(ranged)
     used = [*(name for name, _ in ranged), target, *([] if options.unit is None else [options.unit])]
-    for name in used:
-        if used.count(name) > 1:
-            raise InvalidParameter(
-                f"column {shown(name)} is given twice; each feature, the target and --unit must be different columns."
-            )
+    _must_differ(used)
     if options.rows_per_unit is not None:
         _learn_by_person(options, features, target, span)
         return
@@ -105,9 +110,8 @@ def _learn(options: argparse.Namespace) -> None:
         y, fits = found[:, 0], fits & known
     ledger = opened(options.ledger) if options.ledger else None
     common: dict[str, Any] = {"epsilon": options.epsilon, "delta": options.delta, "ledger": ledger}
-    common["bounds"] = list(features.values())
     common |= {"solver": options.solver, "family": options.family, "verbose": 0 if options.json else options.verbose}
-    common |= _steps(options) | {"neighbours": options.neighbours}
+    common |= _steps(options) | {"neighbours": options.neighbours, "bounds": list(features.values())}
     if logistic:
         y, classes, known = labels_of(rows[target], target, options.classes, used_rows)
         fits &= known
