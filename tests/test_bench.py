@@ -22,6 +22,7 @@ BENCH = ROOT / "bench"
 #: bench/run.py.
 FRAME = {
     "journeys",
+    "quantiles",
     "record",
     "marker",
     "page",
