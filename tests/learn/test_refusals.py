@@ -10,7 +10,7 @@ import pytest
 from learn.small_fits import ledger, logistic, ridge, rows, search
 
 from hush.errors import HushError, InvalidParameter, Unsupported
-from hush.learn import PCA, Lasso, LogisticRegression, Ridge, from_arrays
+from hush.learn import PCA, Lasso, LogisticRegression, Ridge, training
 from hush.learn.moment_solver import products_wish
 from hush.learn.most_numbers import must_be_few
 from hush.sampling.entropy import DeterministicTestEntropy
@@ -90,7 +90,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(make, monkeypatch):
     def interrupted(*given, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(from_arrays, "train", interrupted)
+    monkeypatch.setattr(training, "train", interrupted)
     for model in (fresh, used):
         with pytest.raises(KeyboardInterrupt):
             model.fit(X[:, :2], y)

@@ -102,8 +102,8 @@ def test_a_sample_cites_its_amplification_and_its_noise() -> None:
     assert set(parsed(hush.cite(hush.subsample(hush.Laplace(1.0), 0.1)))) == {"ballebarthe2018", "dwork2006"}
 
 
-#: What no privacy proof rests on: numerics, statistics after the release, colours.
-_ASIDE = {"Barankin", "Bohning", "Dekker", "Donoho", "Duchi", "Efron", "Higham", "James", "Okabe"}
+#: What no privacy proof rests on: numerics, statistics after the release, colours, an idea for audits.
+_ASIDE = {"Barankin", "Bohning", "Cebere", "Dekker", "Donoho", "Duchi", "Efron", "Higham", "James", "Okabe"}
 _NAMES = r"([A-Z]\w+)(?:,? (?:and )?(?!Theorem|Section)[A-Z]\w+|,? et al\.)*,? \(?((?:19|20)\d\d)\b"
 
 

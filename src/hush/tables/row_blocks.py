@@ -173,7 +173,7 @@ def limited(rows: Any, columns: list[str], most: int, keyed: Keyed) -> Any:
 def _different(names: list[Any], known: Sequence[str]) -> list[str]:
     """The names of the columns of a fit, checked."""
     for place, name in enumerate(names):
-        must_have(known, name, "a feature, the target or the weight of a fit", place + 1)
+        must_have(known, name, "a feature, the target or the weight of a fit")
         if name in names[:place]:
             raise InvalidParameter(
                 f"column {shown(name)} is given twice; each feature, the target and the weight must be "
