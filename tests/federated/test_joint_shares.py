@@ -41,7 +41,7 @@ def test_shares_of_a_vector_add_up_to_the_target() -> None:
     deltas = [made.central(COUNTS, answering=m).delta(0.5) for m in (20, 40, 60, 80, 100)]
     assert (np.diff(deltas) < 0.0).all()
     assert made.local(COUNTS).delta(0.5) > deltas[0]
-    assert "5 numbers in one direction" in str(made)
+    assert "dimension=5" in str(made) and "share.central(sensitivity)" in str(made)
 
 
 def test_rounded_shares_on_a_fine_lattice_have_the_curve_of_the_sum() -> None:

@@ -124,11 +124,11 @@ def kill(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 point, *words = sys.argv[1:]
-spend, keep = hush.Ledger.spend, hush.Ledger.keep_answer
+charged, keep = hush.Ledger.charged, hush.Ledger.keep_answer
 if point == "before the charge":
-    hush.Ledger.spend = kill
+    hush.Ledger.charged = kill
 if point == "after the charge":
-    hush.Ledger.spend = lambda *a, **k: (spend(*a, **k), kill())
+    hush.Ledger.charged = lambda *a, **k: (charged(*a, **k), kill())
 if point == "after the draw":
     hush.Ledger.keep_answer = kill
 if point == "after the answer is kept":

@@ -262,7 +262,7 @@ class Exact:
     @classmethod
     def of(cls, query: Query, epsilon: float, found: Any, family: str | None = "gaussian") -> Exact:
         plan = query.plan(epsilon, 1e-6, family=family)
-        columns = {name: found.column(name).to_numpy() for name in plan.spent.counted}
+        columns = {name: found.column(name).to_numpy() for name in plan.spent.mechanisms}
         if (
             plan.spent.threshold is not None
         ):  # so far that it is always shown: being shown then says nothing about the noise

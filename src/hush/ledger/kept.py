@@ -35,6 +35,10 @@ class KeptAnswer:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     parts: Mapping[str, bytes] = field(default_factory=dict)
 
+    def holds(self, kind: str) -> bool:
+        """Is it an answer of this kind?"""
+        return self.kind == kind
+
     @property
     def table(self) -> Any:
         """The finished table, as a pyarrow table; None if the answer has none."""

@@ -127,7 +127,7 @@ class Answer(MadeFromAnswer):
     @classmethod
     def from_kept(cls, kept: KeptAnswer) -> Self:
         """The answer that a ledger keeps. Totals, shares and ratios need the query, so it has none."""
-        if kept.kind != "answer":
+        if not kept.holds("answer"):
             raise InvalidParameter(f"the ledger keeps a {kept.kind} here, which is no table; print it.")
         numbers = arrow_table(kept.parts[_RELEASED])
         names, long_form = tuple(kept.numbers["names"]), bool(kept.numbers["long_form"])

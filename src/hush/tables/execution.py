@@ -143,7 +143,7 @@ class Request:
     def _written_before(self, payment: Payment, part: Path | None) -> Receipt:
         """Write the answer that an unfinished command has kept; the receipt. An answer in a file is not repeated."""
         kept = KeptAnswer.from_bytes(payment.kept)
-        if kept.kind != "answer" or part is None:
+        if not kept.holds("answer") or part is None:
             raise InvalidParameter(f"this question was answered before, by entry {payment.number}: {kept.text}.")
         Answer.from_kept(kept).to_parquet(part)
         return Receipt(kept.receipt)
