@@ -341,17 +341,46 @@ def test_a_block_has_one_spelling():
     assert made.block == ("day", "2025-01-01")
 
 
-def test_noise_of_a_kept_answer_is_not_drawn_again():
-    """Two plans of one question at once: both get the answer that was kept first."""
-    ledger = book()
-    plan = QUESTIONS["answer"](opened(), 0.5, 0.0)
+def meanwhile(ledger: hush.Ledger, ask: Any) -> list[Any]:
+    """The list that gets the answer of `ask()`, which is asked between the charge and the answer of the next call."""
     keep, found = ledger.keep_answer, []
 
     def late(number: int, content: bytes) -> bytes:
         ledger.keep_answer = keep  # type: ignore[method-assign]
-        found.append(plan.answer(ledger=ledger))
+        found.append(ask())
         return keep(number, content)
 
     ledger.keep_answer = late  # type: ignore[method-assign]
+    return found
+
+
+def test_noise_of_a_kept_answer_is_not_drawn_again(tmp_path):
+    """Two plans of one question about a file at once: both get the answer that was kept first."""
+    pq.write_table(FRAME, tmp_path / "visits.parquet")
+    ledger, table = book(), tables.table(tmp_path / "visits.parquet", unit="id")
+    plan = QUESTIONS["answer"](table, 0.5, 0.0)
+    found = meanwhile(ledger, lambda: plan.answer(ledger=ledger))
     made = plan.answer(ledger=ledger)
     assert len(ledger.entries) == 1 and np.array_equal(made["n"], found[0]["n"])
+
+
+ONE = {"edges": range(0, 91, 90)}  # one bin
+OF_FRAMES: dict[str, tuple[Any, Any]] = {
+    "answer": (QUESTIONS["answer"], lambda made: made["n"][0]),
+    "top": (
+        lambda t, e, d: t.group_by("ward", keys=WARDS, groups_per_unit=1).top(1, counts=True).plan(e, d),
+        lambda made: made["people"][0],
+    ),
+    "ranges": (lambda t, e, d: t.ranges("age", **ONE).plan(e, d), lambda made: made.histogram[0]),
+}
+
+
+@pytest.mark.parametrize("name", OF_FRAMES)
+def test_an_answer_about_one_frame_is_not_given_for_another(name):
+    """Another process may ask the same of a frame with other rows at the same time: each gets the number of its own."""
+    question, number = OF_FRAMES[name]
+    rows = {"id": range(5_000), "ward": ["a"] * 5_000, "age": [30] * 5_000, "month": [MONTHS[0]] * 5_000}
+    ledger, large = hush.Ledger(None, epsilon=9.0, delta=0.0), tables.table(pa.table(rows), unit="id")
+    found = meanwhile(ledger, lambda: question(large, 2.0, 0.0).answer(ledger=ledger))
+    made = question(opened(), 2.0, 0.0).answer(ledger=ledger)
+    assert abs(number(found[0]) - 5_000) < 100 and number(made) < 500 and len(ledger.entries) == 2

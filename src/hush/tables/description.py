@@ -113,6 +113,12 @@ class TableDescription(Unchanging):
         label = self.source.label
         return Path(label.removeprefix("file ")).name if label.startswith("file ") else ""
 
+    @property
+    def in_memory(self) -> bool:
+        """May another process hold other rows under the same name? So it is, but for files and addresses."""
+        labels = [root.label for root in self.roots if root.private]
+        return not all(label.startswith("file ") or "://" in label for label in labels)
+
     def access(self, ledger: Ledger | None, *, label: str = "", account: str = "") -> Access:
         """The door to noise on these rows: their people, their block of time, and what their policy allows."""
         named: dict[str, Any] = {"label": label or self.file, "account": account}

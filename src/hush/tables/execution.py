@@ -87,12 +87,17 @@ class Request:
         series that was made before is read.
         """
         ready = self.prepared()
-        payment = self._pay()
-        if payment.kept is None:
-            made, content = payment.attempt(lambda: self._run(payment, ready))
+        while (payment := self._pay()).kept is None:
+            made, content = self._drawn(payment, ready)
             if payment.keep(content) == content:
                 return made
-        return self._of_kept(payment)  # what another process kept first is the answer of both
+            if self.turn is not None or not self.query.table.in_memory:
+                break  # what another process kept first is the answer of both; of another frame it is not
+        return self._of_kept(payment)
+
+    def _drawn(self, payment: Payment, ready: _Ready) -> tuple[Answer, bytes]:
+        """The answer and what a ledger keeps of it; a failure is one constant sentence."""
+        return payment.attempt(lambda: self._run(payment, ready))
 
     def _run(self, payment: Payment, ready: _Ready) -> tuple[Answer, bytes]:
         """Run the query, draw, and make the answer; and the answer as a ledger keeps it."""

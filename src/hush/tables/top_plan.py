@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hush.ledger.access import digest
+from hush.ledger.access import Access, digest
 from hush.ledger.kept import KeptAnswer
 from hush.ledger.payment import Payment
 from hush.noise import selection
@@ -132,12 +132,20 @@ class TopPlan(Answerable):
         access = self.query.grouped.table.access(asked.ledger, label=asked.label, account=asked.account)
         access.check()
         exact = self._prepared(asked)
-        payment = access.pay(self.question, list(self.charges), budget=self.budget, about=self._in_words)
-        if payment.kept is None:
-            made, content = payment.attempt(lambda: self._run(exact, payment, asked))
+        while (payment := self._pay(access)).kept is None:
+            made, content = self._drawn(exact, payment, asked)
             if payment.keep(content) == content:
                 return made
+            if not self.query.grouped.table.in_memory:
+                break  # what another process kept first is the answer of both; of another frame it is not
         return Answer.from_kept(KeptAnswer.from_bytes(payment.kept))
+
+    def _pay(self, access: Access) -> Payment:
+        return access.pay(self.question, list(self.charges), budget=self.budget, about=self._in_words)
+
+    def _drawn(self, exact: Any, payment: Payment, asked: Asking) -> tuple[Answer, bytes]:
+        """The answer and what a ledger keeps of it; a failure is one constant sentence."""
+        return payment.attempt(lambda: self._run(exact, payment, asked))
 
     def _largest(self, released: Answer) -> Answer:
         """The largest groups of noisy numbers of people."""

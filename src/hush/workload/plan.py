@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from hush.errors import HushError, InvalidParameter, Unsupported, whole
 from hush.ledger.access import Access, digest
 from hush.ledger.kept import KeptAnswer
-from hush.ledger.payment import must_be_secure
+from hush.ledger.payment import Payment, must_be_secure
 from hush.ledger.refusal import must_be_ledger
 from hush.noise.contract import Noise
 from hush.privacy.charge import Budget, Guarantee
@@ -158,41 +159,50 @@ def answered(
     about: Mapping[str, Any] | None = None,
     promised: Mapping[str, Any] | None = None,
     shown: Callable[[Any], Any] = lambda answer: answer,
+    in_memory: bool = True,
 ) -> Any:
     """Pay, then count and draw; the answer, which is kept before it is shown.
 
     `measure()` reads the data: it gives the vectors that the strategy measures. `about` is added to the receipt, and
-    `promised` to its guarantee; `shown` makes of the workload's answer what the caller gets.
+    `promised` to its guarantee; `shown` makes of the workload's answer what the caller gets. What another process
+    kept first is the answer of both, unless it may hold other data under the same name (`in_memory`).
     """
     must_be_secure(entropy)
     parts = plan.strategy.parts
     for part in parts:
         part.prepare()
     receipt = _receipt(plan, promised) | dict(about or {})
-    payment = access.pay(question, plan.charges, budget=plan.budget, about=plan.in_words)
 
-    def made_of(noisy: Sequence[Whole]) -> Any:
+    def made_of(payment: Payment, noisy: Sequence[Whole]) -> Any:
         given = receipt | {"ledger": payment.receipt}
         return shown(plan.workload.answer_of(plan, plan.strategy.estimated(list(noisy)), given))
 
-    def run() -> tuple[Any, bytes]:
-        steps = measure()
-        if len(steps) != len(parts):
-            raise InvalidParameter(f"the strategy measures {len(parts)} vectors, got {len(steps)}.")
-        noisy = [
-            payment.noise(part, np.ascontiguousarray(one).reshape(-1), entropy=entropy)
-            for part, one in zip(parts, steps, strict=True)
-        ]
-        made = made_of(noisy)
+    def run(payment: Payment) -> tuple[Any, bytes]:
+        noisy = _drawn(payment, parts, measure(), entropy)
+        made = made_of(payment, noisy)
         held = {str(place): np.asarray(one, dtype="<i8").tobytes() for place, one in enumerate(noisy)}
         return made, KeptAnswer("workload", repr(made), made.receipt, {"steps": len(noisy)}, held).to_bytes()
 
-    if payment.kept is None:
-        made, content = payment.attempt(run)
+    while (payment := access.pay(question, plan.charges, budget=plan.budget, about=plan.in_words)).kept is None:
+        made, content = payment.attempt(partial(run, payment))
         if payment.keep(content) == content:
             return made
-    kept = KeptAnswer.from_bytes(payment.kept)  # what was kept first is the answer of all
-    return made_of([np.frombuffer(kept.parts[str(i)], dtype="<i8").astype(np.int64) for i in range(len(parts))])
+        if not in_memory:
+            break
+    kept = KeptAnswer.from_bytes(payment.kept)
+    return made_of(
+        payment, [np.frombuffer(kept.parts[str(i)], dtype="<i8").astype(np.int64) for i in range(len(parts))]
+    )
+
+
+def _drawn(payment: Payment, parts: Sequence[Any], steps: Sequence[Whole], entropy: Entropy | None) -> list[Whole]:
+    """The vectors that a strategy measures, with the noise of each."""
+    if len(steps) != len(parts):
+        raise InvalidParameter(f"the strategy measures {len(parts)} vectors, got {len(steps)}.")
+    return [
+        payment.noise(part, np.ascontiguousarray(one).reshape(-1), entropy=entropy)
+        for part, one in zip(parts, steps, strict=True)
+    ]
 
 
 def _receipt(plan: WorkloadPlan, promised: Mapping[str, Any] | None) -> Receipt:

@@ -130,6 +130,7 @@ class TableWorkloadPlan(Unchanging):
             about=_about(asked) | {"why": self.why},
             promised=_promised(asked),
             shown=lambda answer: finish(_labelled(asked.columns, answer)),
+            in_memory=table.in_memory,
         )
 
     @property
