@@ -137,7 +137,7 @@ class WithRowBlocks:
         a person that are kept; None is what the policy declares, or 1. A given `salt` makes the choice repeatable.
         """
         table: Any = self
-        names = _different([*features, target, *([] if weight is None else [weight])], table.columns)
+        names = _different(features, [target, *([] if weight is None else [weight])], table.columns)
         table = with_types(table, dict.fromkeys(names, "number") | {target: of_classes(classes)})
         _must_not_name_people(names, table)
         kept = _limit(table, rows_per_unit)
@@ -170,10 +170,14 @@ def limited(rows: Any, columns: list[str], most: int, keyed: Keyed) -> Any:
     return placed.filter((placed["p"] * most + keyed.below(placed["t"], placed["n"])) % placed["n"] < most)
 
 
-def _different(names: list[Any], known: Sequence[str]) -> list[str]:
-    """The names of the columns of a fit, checked."""
+def _different(features: Sequence[Any], others: Sequence[Any], known: Sequence[str]) -> list[str]:
+    """The names of the columns of a fit, checked: the features, which are a list, then the target and the weight."""
+    names = [*features, *others]
     for place, name in enumerate(names):
-        must_have(known, name, "a feature, the target or the weight of a fit")
+        listed = place < len(features)
+        must_have(
+            known, name, "features" if listed else "the target or the weight of a fit", place + 1 if listed else 0
+        )
         if name in names[:place]:
             raise InvalidParameter(
                 f"column {shown(name)} is given twice; each feature, the target and the weight must be "
