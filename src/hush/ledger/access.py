@@ -8,8 +8,9 @@ returns: before the engine reads a row, and before noise is drawn.
 A charge is the right to one answer to one question. The entry holds a digest of the question. While no answer is kept,
 the same question gets the same entry again and pays nothing more: after a failure, after Ctrl-C, after a kill. An
 answer is kept with its entry before anybody sees it (`Payment.keep`). If two processes ask at the same time, both have
-the right to the same answer: the first one that is kept. Threads of one process may hold different frames or arrays,
-which the question does not tell apart: what one thread has in hand, another one does not get; it pays for its own.
+the right to the same answer: the first one that is kept. Of frames and arrays, which another process may fill with
+other rows, it is not the answer of both: the later call pays for its own, and a fit raises. Threads of one process may
+hold different frames or arrays too: what one thread has in hand, another one does not get; it pays for its own.
 """
 
 from __future__ import annotations

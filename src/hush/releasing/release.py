@@ -193,7 +193,8 @@ def release(
     receipt records that.
 
     Guarantees: the plan's (epsilon, delta) for the whole array. The entry in the ledger is durable before any noise is
-    drawn: a crash wastes budget and leaks nothing. BudgetExceeded, and every other error, releases nothing.
+    drawn: after a crash the same call gets its one answer and pays nothing more. BudgetExceeded, and every other error,
+    releases nothing.
 
     >>> import hush
     >>> plan = hush.calibrate(1.0, 1e-6)
